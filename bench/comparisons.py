@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bench import iperf3, neper, netperf, netpipe, nuttcp, ours, sockperf
+from bench import iperf3, libfabric, neper, netperf, netpipe, nuttcp, ours, sockperf
 from bench.figure import (
     Figure,
     median_round_trip,
@@ -73,6 +73,8 @@ def comparisons() -> list[Comparison]:
         _spinning("udp", (LOOPBACK, VETH)),
         _netpipe_best(),
         _netpipe_large(),
+        _libfabric("msg"),
+        _libfabric("rdm"),
     ]
 
 
@@ -211,4 +213,24 @@ def _netpipe(
         repeats=lambda route, duration_s: ours.repeats_for(
             route, test, message_bytes, options, duration_s
         ),
+    )
+
+
+def _libfabric(endpoint: str) -> Comparison:
+    """Over TCP, both ends spinning, small messages injected: the only way that fi_pingpong has."""
+    provider = "tcp"
+    asked = {"provider": provider, "endpoint": endpoint, "wait": "spin"}
+    options = {**asked, "inject": True}
+    run = partial(libfabric.one_way, provider=provider, endpoint=endpoint)
+    return Comparison(
+        f"fabric-{endpoint}",
+        (Figure("mean", f"fabric {endpoint} 64 B", "ns", "one way, mean of one run", AS_GOOD),),
+        {"message_bytes": SMALL_BYTES, **options},
+        lambda route, extent: ours.mean_one_way_ns(route, "fabric", SMALL_BYTES, options, extent),
+        {"fi_pingpong": partial(run, message_bytes=SMALL_BYTES)},
+        paths=(VETH,),
+        repeats=lambda route, duration_s: ours.repeats_for(
+            route, "latency", SMALL_BYTES, options, duration_s, "fabric"
+        ),
+        spins=True,
     )

@@ -117,8 +117,25 @@ def best_of_three_ns(
     return Measured(best_trial_mean(samples, NETPIPE_TRIALS) / 2.0, details)
 
 
+def mean_one_way_ns(
+    route: Route, transport: str, message_bytes: int, options: Mapping[str, object], extent: Extent
+) -> Measured:
+    """The mean of ``repeats`` round trips, halved."""
+    with open_session(route, transport, options) as session:
+        batch = _latency(session, message_bytes, extent.repeats, extent)
+        details = {**_obtained(session), **_ends(batch)}
+    samples = answered(batch)
+    details |= {"median_one_way_ns": float(np.median(samples)) / 2.0}
+    return Measured(float(np.mean(samples)) / 2.0, details)
+
+
 def repeats_for(
-    route: Route, test: str, message_bytes: int, options: Mapping[str, object], duration_s: int
+    route: Route,
+    test: str,
+    message_bytes: int,
+    options: Mapping[str, object],
+    duration_s: int,
+    transport: str = "tcp",
 ) -> int:
     """How many round trips a trial has so that all three take half of duration_s, by a pilot.
 
@@ -130,7 +147,7 @@ def repeats_for(
         "call_bytes": message_bytes,
         "count": 200,
     }
-    with open_session(route, "tcp", options) as session:
+    with open_session(route, transport, options) as session:
         batch = decode_batch(0, session.run(fields, Extent(duration_s).timeout_s))
     trial_ns = 0.5e9 * duration_s / NETPIPE_TRIALS
     return max(10, round(trial_ns / float(np.median(answered(batch)))))

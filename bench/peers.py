@@ -50,6 +50,12 @@ PEERS: Mapping[str, Peer] = {
     # It says no version, nor does the package that it has not got.
     "neper": Peer(("tcp_stream", "udp_stream"), _UNPACKAGED),
     "sockperf": Peer(("sockperf",), "package sockperf", ("sockperf", "--version")),
+    "fi_pingpong": Peer(
+        ("fi_pingpong",),
+        "package libfabric-bin",
+        ("dpkg-query", "-W", "-f", "${Version}", "libfabric-bin"),  # that of fi_info
+        listens_everywhere=True,
+    ),
     "NPtcp": Peer(
         ("NPtcp",),
         "package netpipe-tcp",

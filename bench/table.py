@@ -83,7 +83,7 @@ def legend() -> str:
         "nuttcp, netperf, neper: payload received over the receiver's time. sockperf: full round "
         "trips, p99.9 of each run; its datagrams received over the client's time. NPtcp: half a "
         "round trip, best of three means (NetPIPE's own definition, for netsonde too), never a "
-        "median.",
+        "median. fi_pingpong: half a round trip, mean of one run, for both.",
         WIDTH,
     )
 

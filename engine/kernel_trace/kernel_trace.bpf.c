@@ -332,6 +332,25 @@ int on_move(u64* ctx) {
     return 0;
 }
 
+/* --- system calls ----------------------------------------------------------------------------- */
+
+static __always_inline u64 first_argument(const void* registers) {
+    if (bpf_core_field_exists(struct pt_regs___x86, di)) {
+        return BPF_CORE_READ((const struct pt_regs___x86*)registers, di);
+    }
+    return BPF_CORE_READ((const struct pt_regs___arm*)registers, regs[0]);
+}
+
+SEC("tp_btf/sys_enter")
+int on_call(u64* ctx) {
+    const struct trace_shared* set = settings();
+    if (in_worker() && set && ctx[1] != set->reading &&
+        first_argument((const void*)ctx[0]) != set->control) {
+        add_count(TRACE_CALLS, 1);
+    }
+    return 0;
+}
+
 /* --- the processor ---------------------------------------------------------------------------- */
 
 SEC("tp_btf/irq_handler_entry")

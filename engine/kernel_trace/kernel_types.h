@@ -1,5 +1,5 @@
-/* The kernel's structures, as far as the eBPF programs read them. Where the fields lie in the kernel at
- * hand is put in when the programs are loaded (CO-RE). */
+/* The kernel's structures, as far as the eBPF programs read them. Where the fields lie in the
+ * kernel at hand is put in when the programs are loaded (CO-RE). */
 #ifndef NETSONDE_KERNEL_TRACE_KERNEL_TYPES_H
 #define NETSONDE_KERNEL_TRACE_KERNEL_TYPES_H
 
@@ -22,6 +22,15 @@ struct task_struct {
     struct nsproxy* nsproxy;
     unsigned int __state;
     char comm[16];
+} KERNELS;
+
+/* What a system call began with, of two kinds of machines. */
+struct pt_regs___x86 {
+    unsigned long di;
+} KERNELS;
+
+struct pt_regs___arm {
+    u64 regs[31];
 } KERNELS;
 
 struct irqaction {

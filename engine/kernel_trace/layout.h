@@ -27,6 +27,7 @@ enum trace_count {
     TRACE_QUEUE_CUT,       /* segments that came of them on the way, of TCP */
     TRACE_RECEIVE_UNKNOWN, /* buffers read whose arrival is not known */
     TRACE_DROPPED,         /* beginnings that found no room */
+    TRACE_CALLS,           /* system calls of the worker, but for those that are left out */
     TRACE_COUNTS
 };
 
@@ -55,6 +56,8 @@ struct trace_shared {
     unsigned long long worker;  /* the kernel's own number of the worker's process */
     unsigned long long network; /* the worker's network namespace: where it lies in the kernel */
     unsigned long long epoch;   /* a new one: the maxima begin again */
+    unsigned long long control; /* the control connection's descriptor: calls on it are no test's */
+    unsigned long long reading; /* the number of the call that reads these maps */
 };
 
 /* What disturbs, each with its time. */
@@ -78,10 +81,11 @@ struct trace_event {
     unsigned long long duration_ns;
     unsigned kind; /* enum trace_event_kind */
     unsigned processor;
-    unsigned detail; /* of a softirq its kind, of an interrupt its number, of segments sent again why,
-                        of a frequency kHz */
+    unsigned detail; /* of a softirq its kind, of an interrupt its number, of segments sent again
+                        why, of a frequency kHz */
     unsigned unused;
-    char name[TRACE_NAME_BYTES]; /* who had the processor, or the interrupt's; NOLINT(*-avoid-c-arrays) */
+    char name[TRACE_NAME_BYTES]; /* who had the processor, or the interrupt's;
+                                    NOLINT(*-avoid-c-arrays) */
 };
 
 /* Datagrams in the order of their arrival, which is that of reading them. */

@@ -28,10 +28,11 @@ namespace {
 constexpr const char* own_number_program = "who_am_i";
 constexpr const char* btf_file = "/sys/kernel/btf/vmlinux";
 // Kernels without frequency scaling or for machines without interrupts have no place for these.
-constexpr std::array<std::pair<const char*, const char*>, 3> optional_programs{{
+constexpr std::array<std::pair<const char*, const char*>, 4> optional_programs{{
     {"on_interrupt", "irq_handler_entry"},
     {"on_interrupt_done", "irq_handler_exit"},
     {"on_frequency", "cpu_frequency"},
+    {"on_call", "sys_enter"},
 }};
 
 int keep_silent(libbpf_print_level /*level*/, const char* /*format*/, va_list /*arguments*/) {
@@ -202,6 +203,13 @@ public:
         const std::uint64_t cookie = cookie_of(socket);
         const std::uint32_t kind = role == SocketRole::test ? TRACE_TEST : TRACE_CONTROL;
         update("sockets", &cookie, &kind);
+        if (role == SocketRole::control) {
+            trace_shared set = read_settings();
+            set.control = static_cast<unsigned>(socket);
+            set.reading = SYS_bpf;
+            constexpr std::uint32_t first = 0;
+            update("shared", &first, &set);
+        }
         if (role == SocketRole::test) {
             const std::uint32_t port = trace_port_key(
                 static_cast<unsigned>(socket_value(socket, SO_PROTOCOL)), local_port(socket));

@@ -14,8 +14,9 @@ constexpr std::array<std::string_view, TRACE_SOFTIRQ> wait_names{"scheduler", "q
 constexpr std::array<std::string_view, TRACE_SOFTIRQS> softirq_names{
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
 constexpr std::array<std::string_view, TRACE_COUNTS> count_names{
-    "retransmits.time_out", "retransmits.fast", "retransmits.probe", "retransmits.other",
-    "queue.begun",          "queue.cut",        "receive.unknown",   "dropped"};
+    "retransmits.time_out", "retransmits.fast", "retransmits.probe",
+    "retransmits.other",    "queue.begun",      "queue.cut",
+    "receive.unknown",      "dropped",          "calls"};
 
 void write_wait(const std::string& name, const trace_distribution& wait, bool with_buckets,
                 CounterValues& values) {

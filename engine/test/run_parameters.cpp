@@ -29,12 +29,13 @@ constexpr std::int64_t default_interval_ns = 100'000'000;
 constexpr std::int64_t most_rounds = 65'536;
 constexpr std::int64_t most_members = 512;
 
-constexpr std::array<std::pair<std::string_view, Test>, 5> test_names{{
+constexpr std::array<std::pair<std::string_view, Test>, 6> test_names{{
     {"latency", Test::latency},
     {"pingpong", Test::pingpong},
     {"stream", Test::stream},
     {"duplex", Test::duplex},
     {"open_loop", Test::open_loop},
+    {"bounds", Test::bounds},
 }};
 
 void read_extent(Fields& fields, RunParameters& run) {

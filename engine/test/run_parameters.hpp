@@ -11,7 +11,7 @@
 
 namespace sonde {
 
-enum class Test : std::uint8_t { latency, pingpong, stream, duplex, open_loop };
+enum class Test : std::uint8_t { latency, pingpong, stream, duplex, open_loop, bounds };
 
 // None where no test between two ends is called so.
 [[nodiscard]] std::optional<Test> test_named(std::string_view name) noexcept;

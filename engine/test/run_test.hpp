@@ -74,8 +74,12 @@ public:
                 return rank_ == 0 ? open_loop_origin() : round_trip_target();
             }
             break;
+        case Test::bounds:
+            break;
         }
-        throw Failure("bad_request", "this transport cannot send and receive at once");
+        throw Failure("bad_request", run_.test == Test::bounds
+                                         ? "test bounds is for transports that are told of memory"
+                                         : "this transport cannot send and receive at once");
     }
 
 private:

@@ -69,6 +69,10 @@ nlohmann::json SocketSession::opened() const {
 }
 
 void SocketSession::check(const RunParameters& run) const {
+    if (run.test == Test::bounds) {
+        throw Failure("bad_request", "test bounds is for transports that are told of memory; "
+                                     "sockets are not");
+    }
     if (kind_ == SocketKind::tcp && run.message_bytes == 0) {
         throw Failure("bad_request", "TCP carries no empty messages: message_bytes must be at "
                                      "least 1");

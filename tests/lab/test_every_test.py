@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fabric_needed import require_fabric
 from mpi_needed import require_mpi
 from netsonde.catalogue.test import TESTS, measured_tests
 from netsonde.catalogue.transport import TRANSPORTS, Transport, measured_transports
@@ -24,6 +25,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "clock": {"sizes": 0},
     "threads": {"threads": [2]},
     "generate": {"rate": FLOWS_BIT_PER_S},
+    "bounds": {"options": {"operation": "write"}},
+    "protection": {"options": {"operation": "write", "trespass": "foreign-read"}},
     "all-pairs": {"count": 5},
 }
 """What a test cannot do without."""
@@ -58,6 +61,8 @@ def test_each_ends_and_has_its_figure(tmp_path: Path, transport: str) -> None:
     row = TRANSPORTS[transport]
     if row.has_ranks:
         require_mpi()
+    if row.has_endpoints:
+        require_fabric()
     file = tmp_path / "net.toml"
     file.write_text(f'hosts = {HOSTS}\nlinks = "switch"\n{LINK}[pace]\ncalibrate = false\n')
     study = StudySpec.model_validate(

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from bench import alternate, peers
+from bench import alternate, libfabric, peers
 from bench.alternate import Outcome, compare
 from bench.comparisons import PATHS, Comparison, comparisons
 from bench.control import AWAKE, ONE_PROCESSOR, Control, controls, kept_awake
@@ -223,6 +223,17 @@ def test_the_ends_of_a_run_are_left_out_by_time():
 def test_netpipes_figure_is_the_best_mean_of_three():
     samples = np.array([30, 50, 20, 22, 90, 10], dtype=np.int64)
     assert best_trial_mean(samples, 3) == 21.0
+
+
+def test_fi_pingpong_tells_half_a_round_trip():
+    text = (
+        "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+        "64      20k     =20k     2.4m       0.31s      8.20     7.81        0.13\n"
+    )
+    found = libfabric.parse_pingpong(text)
+    assert (found.message_bytes, found.one_way_ns) == (64, 7810.0)
+    with pytest.raises(UnreadableOutputError, match="no line of results"):
+        libfabric.parse_pingpong("fi_getinfo: -61\n")
 
 
 def test_every_peer_is_compared_and_every_comparison_has_a_name():

@@ -30,6 +30,7 @@ WITH_REASON = {
 # What is compared there is no transport and no test: keys of parameters, an operation of MPI, a
 # kind of workload, a word of another tool.
 OTHER_WORDS = {
+    "clock/tree.py": "a part of what is known of clocks",
     **dict.fromkeys(
         ("figures/all_pairs.py", "study/all_pairs.py", "study/all_pairs_measure.py"),
         "measures of a round of all pairs",

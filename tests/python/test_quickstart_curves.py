@@ -9,7 +9,7 @@ from mpi_fakes import program
 
 from netsonde.catalogue.transport import in_quickstart
 from netsonde.cli.quickstart import further_curves
-from netsonde.launch import pvm, pvm_build
+from netsonde.launch import fabric, pvm, pvm_build
 
 
 @pytest.fixture
@@ -42,3 +42,17 @@ def test_without_a_part_of_it_nothing_is_built_and_nothing_said(
 ) -> None:
     (installed / missing).unlink()
     assert "pvm" not in curves()
+
+
+def test_libfabric_is_measured_where_its_worker_and_a_library_are(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = installed / "libfabric.so"
+    library.touch()
+    monkeypatch.setenv(fabric.LIBRARY_VARIABLE, str(library))
+    assert "fabric" not in curves()
+    program(installed / "sonde-fabric", "exit 0")
+    (block,) = (block for block in further_curves() if block["transports"] == "fabric")
+    assert block["options"] == {"placement": "apart"}  # as of TCP, beside which it stands
+    library.unlink()
+    assert "fabric" not in curves()

@@ -14,6 +14,7 @@ import pytest
 from lab_truth import COUNTING, scenario_lab
 
 from attempts import Attempts
+from fabric_needed import require_fabric
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.slow_operations import slow_operations
 from netsonde.figures.coincidence import slow_ones
@@ -284,3 +285,30 @@ def test_slow_round_trips_are_joined_to_segments_sent_again(
             with attempt:
                 (finding,) = findings_of(batch, "tcp", tmp_path)
                 assert finding.kind == "slow-operations-retransmitted"
+
+
+@pytest.mark.counts
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_a_round_trip_takes_a_call_to_send_and_one_to_receive(transport: str) -> None:
+    """At either end; calls on the control connection, and of reading the counts, are none of it."""
+    fields = {"test": "latency", "message_bytes": 64, "count": 1000, "settle_ns": 10_000_000}
+    with watched(open_pair(LocalHost(), LocalHost(), transport, options=TRACED)) as session:
+        _, *ends = measured(session, **fields)
+    for end in ends:
+        assert 2000 <= end.calls < 2020
+
+
+@pytest.mark.counts
+def test_memory_of_a_host_takes_no_calls() -> None:
+    """What bypasses the kernel: shared memory, by libfabric, takes none for its messages; who has
+    nothing to do gives way now and then. TCP beneath the same calls takes several."""
+    require_fabric()
+    found = {}
+    for provider, wait in (("shm", "spin"), ("tcp", "block")):
+        options = {**TRACED, "provider": provider, "wait": wait}
+        with watched(open_pair(LocalHost(), LocalHost(), "fabric", options=options)) as session:
+            batch, *ends = measured(session, test="latency", message_bytes=64, count=5000)
+        yields = [2 * batch.ends[rank].counters["gave_way"] for rank in (0, 1)]
+        found[provider] = [(e.calls - y) / 5000 for e, y in zip(ends, yields, strict=True)]
+    assert max(found["shm"]) < 0.01
+    assert min(found["tcp"]) > 2

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 
 from netsonde.catalogue.figure import FigureKind, Unit, unit_in
 from netsonde.catalogue.figures import (
+    bounds,
     clocks,
     collectives,
     datagrams,
@@ -26,6 +27,7 @@ from netsonde.catalogue.figures import (
 
 SUBJECTS = (
     *(latency, load, throughput, datagrams, packets, patterns, hosts, collectives, ranks, clocks),
+    bounds,
     *(pairs, simulation, programs, other_tools),
 )
 ROWS: tuple[FigureKind, ...] = tuple(row for subject in SUBJECTS for row in subject.ROWS)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.endpoints import DATAGRAMS
 from netsonde.catalogue.stored import Stored
 from netsonde.catalogue.test import Family, test_row
 from netsonde.errors import UsageError
@@ -36,10 +37,17 @@ class Options(Stored):
     pacing: int | None = None
     segment_offload: bool | None = None
     kernel_times: bool | None = None
+    endpoint: str | None = None
+    trespass: str | None = None
     depth: bool | None = None
     placement: str | None = None
     origin_cpu: int | None = None
     target_cpu: int | None = None
+
+    @property
+    def has_datagrams(self) -> bool:
+        """Whether messages go over an endpoint that may lose them."""
+        return self.endpoint == DATAGRAMS
 
     @property
     def sets_buffers(self) -> bool:
@@ -147,6 +155,11 @@ class Generated(PointSpec):
     """Traffic that nobody answers."""
 
     port: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds(PointSpec):
+    """What limits a transport, beside messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,6 +322,7 @@ SPECS: dict[Family, type[PointSpec]] = {
     Family.STREAMS: Streams,
     Family.OPEN_LOOP: OpenLoop,
     Family.GENERATED: Generated,
+    Family.BOUNDS: Bounds,
     Family.PATTERN: Pattern,
     Family.OPERATIONS: Collective,
     Family.CLOCKS: ClockReadings,

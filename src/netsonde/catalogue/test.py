@@ -24,6 +24,7 @@ class Family(Enum):
     OPERATIONS = "MPI's operations, repetition by repetition"
     CLOCKS = "clocks compared"
     THREADS = "round trips of several threads"
+    BOUNDS = "what limits a transport, beside messages"
     PROGRAM = "runs of a user's own program"
     ROUNDS = "rounds in which all hosts meet in pairs"
     ALL_PAIRS = "round trips of all pairs of hosts, alone and all at once"
@@ -51,7 +52,7 @@ class Test:
     for it together. ``one_run``: what a sample is called that is a run of its own. ``usual_size``
     is what a command measures where no sizes are given; where it is empty, the transport says it,
     and ``in_blocks`` says which of its sizes. ``by_load``: it is asked for by loads, not by its
-    name.
+    name. ``tries_memory``: attempts are made at memory without a right to it.
     """
 
     __test__ = False  # for pytest, that this is no class of tests
@@ -81,6 +82,7 @@ class Test:
     usual_size: str = ""
     in_blocks: bool = False
     by_load: bool = False
+    tries_memory: bool = False
 
     @property
     def engine(self) -> str:
@@ -151,6 +153,11 @@ class Test:
     def is_unanswered(self) -> bool:
         """Whether nobody at the other end answers or counts."""
         return self.family is Family.GENERATED
+
+    @property
+    def is_bounds(self) -> bool:
+        """Whether no message is measured, but what a transport takes and lets through."""
+        return self.family is Family.BOUNDS
 
     @property
     def has_threads(self) -> bool:
@@ -329,6 +336,29 @@ _ROWS = (
             ("refused", "refused"),
         ),
         usual_size="1460",
+    ),
+    Test(
+        "bounds",
+        "bounds",
+        Family.BOUNDS,
+        main="registration_median_ns",
+        tells=(
+            ("registration_median_ns", "registered in"),
+            ("release_median_ns", "taken back in"),
+            ("largest_message_bytes", "largest message"),
+            ("injected_most_bytes", "injected up to"),
+        ),
+        usual_size="64,4k,64k,1M,16M",
+    ),
+    Test(
+        "protection",
+        "protection of memory",
+        Family.BOUNDS,
+        main="trespass_reached_ratio",
+        tells=(("trespass_refused_ratio", "refused"), ("trespass_reached_ratio", "got through")),
+        asked="bounds",
+        tries_memory=True,
+        usual_size="64",
     ),
     Test(
         "incast",

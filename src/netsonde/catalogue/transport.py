@@ -56,13 +56,14 @@ class Transport:
     ``header_bytes`` are those within a frame's payload, where nobody says more exactly.
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
-    of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
-    ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of
-    its command, ``more`` and ``examples`` what that command's own help adds. ``quick_sizes`` are
-    those of the curve that it adds to a quickstart where this machine has what it needs
-    (:mod:`netsonde.launch.present`). ``usual_size`` is what
-    a command measures where no sizes are given, ``block_size`` in tests of one message at a time
-    that is to be large, ``sweep_sizes`` in a sweep.
+    of the others' messages. ``layer`` orders transports from the thinnest to the thickest, and
+    ``over`` are those that one can stand on, where it is not all that are thinner; ``colour``,
+    ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of its command,
+    ``more`` and ``examples`` what that command's own help adds. ``quick_sizes`` are those of the
+    curve that it adds to a quickstart where this machine has what it needs
+    (:mod:`netsonde.launch.present`). ``usual_size`` is what a command measures where no sizes are
+    given, ``block_size`` in tests of one message at a time that is to be large, ``sweep_sizes`` in
+    a sweep.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Transport:
     round_count: int = 1
     aggressor_bytes: int = 131_072
     layer: int = 0
+    over: tuple[str, ...] = ()
     colour: str = "grey"
     symbol: str = "circle"
     dash: Dash = "solid"
@@ -217,6 +219,30 @@ _ROWS = (
         ),
     ),
     Transport(
+        "fabric",
+        "Fabric",
+        tests=(*_PLAIN, "bounds", "protection"),
+        worker="sonde-fabric",
+        ends=Ends.PAIR,
+        has_endpoints=True,
+        needs=(Need("libfabric", "libfabric.so.1"),),
+        message="a message over libfabric",
+        layer=4,
+        colour="purple",
+        symbol="star",
+        dash="dashdot",
+        summary="Measure libfabric, by which programs use InfiniBand, Slingshot, Omni-Path, EFA "
+        "and RoCE, between this host and another.",
+        more="The library is the one that each host has: `fi_info` lists its providers.",
+        examples=(
+            "fabric node7 latency",
+            "fabric node7 latency --provider tcp --wait spin",
+            "fabric node7 stream --operation write",
+        ),
+        quick_sizes="64,1k,4k,16k,64k,256k,1M",
+        usual_size="64k",
+    ),
+    Transport(
         "mpi",
         "MPI",
         tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs"),
@@ -224,7 +250,7 @@ _ROWS = (
         ends=Ends.RANKS,
         framing=Framing.SEGMENTS,
         needs=(Need("an MPI", "mpiexec"),),
-        layer=4,
+        layer=5,
         colour="green",
         symbol="square",
         dash="dot",
@@ -244,7 +270,8 @@ _ROWS = (
         ),
         most_bytes=2**31 - 1,
         message="a message of PVM, whose bytes it counts in an int",
-        layer=4,
+        layer=5,
+        over=("icmp", "udp", "tcp"),
         colour="grey",
         symbol="triangle-down",
         dash="dashdot",

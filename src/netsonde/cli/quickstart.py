@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from netsonde.catalogue.transport import in_quickstart
 from netsonde.cli.common import measure_and_show
 from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
+
+APART = {"placement": "apart"}
+"""A CPU for each end, as quickstart.toml has it."""
 
 
 def quickstart(
@@ -23,7 +26,7 @@ def quickstart(
 ) -> None:
     """Measure TCP, UDP and MPI on an emulated two-host cluster of this machine.
 
-    Also what else this machine has, such as PVM.
+    Also what else this machine has, such as libfabric and PVM.
 
     Takes under 90 seconds and leaves a run directory with a report.
 
@@ -46,13 +49,15 @@ def quickstart(
     )
 
 
-def further_curves() -> list[dict[str, str]]:
-    """A block for each further transport that this machine has what it needs for."""
+def further_curves() -> list[dict[str, Any]]:
+    """A block for each further transport that this machine has what it needs for; where it has a
+    CPU for each end, as TCP's, beside which it stands."""
     import netsonde.study.open_sockets  # noqa: F401  and with it what stands behind the rows
     from netsonde.launch.present import PRESENT
 
     return [
         {"transports": row.name, "test": "latency", "sizes": row.quick_sizes}
+        | ({"options": APART} if row.has_endpoints else {})
         for row in in_quickstart()
         if PRESENT[row.name]()
     ]

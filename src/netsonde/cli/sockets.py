@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netsonde.catalogue.options.commands import BLOCK, ORDER, PATH, REFINE_POINTS
+from netsonde.catalogue.options.endpoints import TRESPASSES
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.test import TESTS as ROWS
 from netsonde.catalogue.test import names_of
@@ -247,6 +248,8 @@ def _block(
             usual = NUMBERED_SIZES
         if options.get("authenticated") and carrier.has_datagrams:
             usual = TAGGED_SIZES
+    if test.kind.is_bounds:  # which need memory that the other end opens
+        options = {"operation": "write", **options}
     block = {
         "transports": [carrier.name],
         "test": names_of("by_load")[0] if "loads" in asked else test.kind.name,
@@ -265,6 +268,16 @@ def _block(
     is_quick = test.kind.asks_round_trip and not (test.is_sweep or more_asked)
     time = QUICK_TIME if is_quick else DEFAULT_TIME
     return {**block, "sizes": block["sizes"] or usual, "cap": block["cap"] or time}
+
+
+def _with_attempts(test: SocketTest, block: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of bounds also a block of attempts at the other end's memory."""
+    if not test.kind.is_bounds:
+        return [block]
+    (tried,) = names_of("tries_memory")
+    options = {**block["options"], "trespass": ",".join(TRESPASSES)}
+    attempts = {**block, "test": tried, "sizes": ROWS[tried].usual_size, "options": options}
+    return [attempts] if test.kind.tries_memory else [block, attempts]
 
 
 def _path(
@@ -288,7 +301,9 @@ def _path(
 def _study(
     carrier: Transport, hosts: list[str], tests: Sequence[SocketTest], given: dict[str, Any]
 ) -> StudySpec:
-    blocks = [_block(carrier, test, tests, given) for test in tests]
+    blocks = [
+        one for test in tests for one in _with_attempts(test, _block(carrier, test, tests, given))
+    ]
     names = "-".join((carrier.name, *(test.name for test in tests)))
     return study_of(
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netsonde.catalogue.transport import TRANSPORTS, Transport
@@ -10,22 +10,32 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.figures.alike import LAUNCH, SIZE, TRANSPORT, alike, condition, told_apart
 from netsonde.figures.data import Figure
 from netsonde.figures.side_by_side import spread
+from netsonde.model.layers import drop_ratio
 from netsonde.records.carried import carried_by, carried_in_words
 from netsonde.records.data import Point
-from netsonde.units import bytes_in_words, format_count, format_time
+from netsonde.units import (
+    bytes_in_words,
+    change_in_words,
+    format_count,
+    format_rate,
+    format_time,
+)
 
 MEDIAN = "round_trip_median_ns"
+RATE = "throughput_bit_per_s"
+RATE_UNIT = "bit_per_s"
 TOLD = 4
 """Conditions that are told one by one."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One transport under one condition: the median over launches of their medians."""
+    """One transport under one condition: the median over launches of their medians, ns, or of their
+    rates, bit/s."""
 
     points: tuple[Point, ...]
     name: str
-    value_ns: float
+    value: float
 
     @property
     def transport(self) -> str:
@@ -47,7 +57,7 @@ def layers(seen: Seen) -> list[Finding]:
         if p.kind.asks_round_trip and p.id in medians and p.spec.perturbed_bytes is None
     ]
     conditions = alike(measured, TRANSPORT, LAUNCH, SIZE)
-    found = [layer for same in conditions for layer in _at_smallest(same, medians)]
+    found = [layer for same in conditions for layer in _at_common(same, medians, min)]
     if len({p.transport for p in measured}) > 1:
         found = [chosen for chosen in found if len({layer.transport for layer in chosen}) > 1]
     names = {}
@@ -67,9 +77,49 @@ def layers(seen: Seen) -> list[Finding]:
     return findings
 
 
-def _at_smallest(same: Sequence[Point], medians: Mapping[str, Figure]) -> list[list[Layer]]:
-    """The layers of one condition at its smallest common size, the thinnest first; where hosts of
-    the ends are known they are apart in all of them, or in none."""
+def throughput_layers(seen: Seen) -> list[Finding]:
+    """What is left of one stream's rate above each transport, at the largest size that all have, of
+    points that differ in nothing else."""
+    rates = {f.point: f for f in seen.figures if f.name == RATE and f.kind.is_one_way_stream}
+    measured = [
+        p
+        for p in seen.run.points
+        if p.kind.is_one_way_stream and p.id in rates
+        if p.spec.streams is None and p.spec.perturbed_bytes is None
+    ]
+    findings: list[Finding] = []
+    for same in alike(measured, TRANSPORT, LAUNCH, SIZE):
+        for chosen in _at_common(same, rates, max):
+            several = len({layer.transport for layer in chosen}) > 1
+            if several and len(findings) < TOLD:
+                findings.append(_rate_finding(chosen))
+    return findings
+
+
+def _rate_finding(chosen: Sequence[Layer]) -> Finding:
+    """Both are of one size: a peak beside the rate of one size says nothing of a layer."""
+    size = bytes_in_words(chosen[0].points[0].message_bytes)
+    shown = ", ".join(f"{layer.name} {format_rate(layer.value)}" for layer in chosen)
+    steps = [
+        f"{upper.name}: {change_in_words(1.0 - drop_ratio(lower.value, upper.value), RATE_UNIT)} "
+        f"than {lower.name}"
+        for lower, upper in _steps(chosen)
+    ]
+    return Finding(
+        "note",
+        f"One stream of {size}: {shown}.",
+        "; ".join(steps) + ".",
+        points=tuple(p.id for layer in chosen for p in layer.points),
+        sides=tuple(tuple(p.id for p in layer.points) for layer in chosen),
+        factor=TRANSPORT.name,
+    )
+
+
+def _at_common(
+    same: Sequence[Point], figures: Mapping[str, Figure], choose: Callable[[set[int]], int]
+) -> list[list[Layer]]:
+    """The layers of one condition at one of the sizes that all have, the thinnest first; where
+    hosts of the ends are known they are apart in all of them, or in none."""
     found = []
     for group in _by_whether_apart(same):
         sizes: dict[str, set[int]] = {}
@@ -78,8 +128,8 @@ def _at_smallest(same: Sequence[Point], medians: Mapping[str, Figure]) -> list[l
         common = set.intersection(*sizes.values())
         if not common:
             continue
-        chosen = [p for p in group if p.message_bytes == min(common)]
-        found.append(_layers(_of_common_launches(chosen), medians))
+        chosen = [p for p in group if p.message_bytes == choose(common)]
+        found.append(_layers(_of_common_launches(chosen), figures))
     return [each for each in found if each]
 
 
@@ -134,14 +184,14 @@ def _in_brackets(names: Mapping[str, str], point: Point) -> str:
 def _finding(every: Sequence[Layer], under: str) -> Finding:
     chosen, apart = _without_unlike(every)
     size = bytes_in_words(chosen[0].points[0].message_bytes)
-    shown = ", ".join(f"{layer.name} {format_time(layer.value_ns)}" for layer in chosen)
+    shown = ", ".join(f"{layer.name} {format_time(layer.value)}" for layer in chosen)
     launches = len(chosen[0].points)
     over = f", median of {launches} launches" if launches > 1 else ", median"
     evidence = "; ".join(_step(lower, upper) for lower, upper in _steps(chosen))
     if chosen[0].carrier.is_echoed and len(chosen) > 1:
         evidence += ". The target's kernel answers ICMP itself and wakes no process"
     sockets = [layer for layer in chosen if layer.carrier.has_sockets]
-    if sockets and chosen[-1].carrier.has_ranks and chosen[-1].value_ns < sockets[0].value_ns:
+    if sockets and chosen[-1].carrier.has_ranks and chosen[-1].value < sockets[0].value:
         evidence += (
             ". MPI polls for messages; the sockets sleep until the kernel wakes them, "
             "and that wake-up is most of their time"
@@ -166,7 +216,7 @@ def _without_unlike(every: Sequence[Layer]) -> tuple[Sequence[Layer], list[str]]
     if not like:
         return every, []
     return like, [
-        f"{layer.name}, {format_time(layer.value_ns)}, went over "
+        f"{layer.name}, {format_time(layer.value)}, went over "
         f"{carried_in_words(carried_by(layer.points))}, which is not beside them"
         for layer in unlike
     ]
@@ -184,16 +234,21 @@ def _steps(chosen: Sequence[Layer]) -> list[tuple[Layer, Layer]]:
         first.setdefault(layer.transport, layer)
     steps = []
     for layer in chosen:
-        thinner = [one for one in first.values() if one.carrier.layer < layer.carrier.layer]
+        thinner = [one for one in first.values() if _can_stand_on(layer.carrier, one.carrier)]
         if thinner:
             steps.append((thinner[-1], layer))
     return steps
 
 
+def _can_stand_on(above: Transport, beneath: Transport) -> bool:
+    is_thinner = beneath.layer < above.layer
+    return is_thinner and (not above.over or beneath.name in above.over)
+
+
 def _step(lower: Layer, upper: Layer) -> str:
-    more = upper.value_ns >= lower.value_ns
+    more = upper.value >= lower.value
     return (
         f"{upper.name} {'adds' if more else 'takes'} "
-        f"{format_time(abs(upper.value_ns - lower.value_ns))} "
+        f"{format_time(abs(upper.value - lower.value))} "
         f"{'to' if more else 'less than'} {lower.name}"
     )

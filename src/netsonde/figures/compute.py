@@ -17,6 +17,7 @@ from netsonde.catalogue.point import Program
 from netsonde.catalogue.test import TESTS
 from netsonde.figures import (  # noqa: F401  each registers what makes figures of its tests
     all_pairs,
+    bounds,
     every_pair,
     mpi_figures,
     pattern_figures,
@@ -130,7 +131,7 @@ def _of_other_tools(maker: Maker) -> list[Figure]:
 def _latency(maker: Maker) -> list[Figure]:
     samples = maker.point.series("round_trip_ns")
     figures = maker.times("round_trip", samples, "latency") if len(samples) else []
-    if maker.point.carrier.has_datagrams:
+    if maker.point.has_datagrams:
         figures.append(
             maker.ratio(
                 "unanswered_ratio",
@@ -195,7 +196,7 @@ def _stream(maker: Maker) -> list[Figure]:
         maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, method="throughput#stream"),
         maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5),
     ]
-    if point.carrier.counts_datagrams and point.message_bytes:
+    if point.counts_datagrams and point.message_bytes:
         per_s = rates[:, 0] / (8 * point.message_bytes)
         figures.append(
             maker.quantile("sent_datagrams_per_s", per_s, 0.5, method="throughput#stream")
@@ -304,7 +305,7 @@ def _times_of_datagrams(maker: Maker) -> list[Figure]:
     point = maker.point
     batches = [b for b in point.batches if "sent_ns" in b.ends[0].series]
     arrived = [b for b in batches if len(b.ends[1].series.get("sequence", ())) > 1]
-    if not point.carrier.counts_datagrams or not arrived or point.spec.streams is not None:
+    if not point.counts_datagrams or not arrived or point.spec.streams is not None:
         return []
     transits = [
         transit_ns(b.ends[0].series["sent_ns"], *(b.ends[1].series[n] for n in _ARRIVAL))

@@ -30,7 +30,7 @@ def flow_figures(maker: Maker) -> list[Figure]:
 def loss_figures(maker: Maker) -> list[Figure]:
     """Shares of what either end sent; what the target sent has ``back`` in its names."""
     point = maker.point
-    if not point.carrier.counts_datagrams:
+    if not point.counts_datagrams:
         return []
     ways = ((0, 1, ""), (1, 0, "back_")) if point.kind.both_ways else ((0, 1, ""),)
     return [

@@ -63,6 +63,7 @@ class EndTrace:
     receive_unknown: int
     dropped: int
     missed: int
+    calls: int = 0
 
 
 def kernel_trace_of(point: Point, rank: int) -> EndTrace | None:
@@ -122,6 +123,8 @@ def _for_each_message(maker: Maker, end: str, trace: EndTrace, messages: int) ->
         sum(kind.sum_ns for kind in network) / messages,
         sum(kind.count for kind in network),
     )
+    if trace.calls:
+        yield maker.figure(f"{end}_system_calls_per_message", trace.calls / messages, trace.calls)
 
 
 def _retransmits(maker: Maker, deep: list[EndTrace]) -> Iterator[Figure]:
@@ -152,6 +155,7 @@ def _add(total: EndTrace, end: EndData) -> None:
     total.receive_unknown += grown.get("depth.receive.unknown", 0)
     total.dropped += grown.get("depth.dropped", 0)
     total.missed += grown.get("depth.missed", 0)
+    total.calls += grown.get("depth.calls", 0)
 
 
 def _grown(end: EndData) -> dict[str, int]:

@@ -116,5 +116,5 @@ class SoFar:
             self._bytes,
             self._sent,
             self._again,
-            self._lost if self._point.carrier.has_datagrams else None,
+            self._lost if self._point.has_datagrams else None,
         )

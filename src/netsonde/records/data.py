@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from netsonde.catalogue.named import Named
+from netsonde.catalogue.named import Asked
 from netsonde.catalogue.point import PointSpec, spec_of
 from netsonde.records.counted import growth
 from netsonde.records.later import Later
@@ -118,7 +118,7 @@ PointStatus = Literal["planned", "partial", "finished", "failed"]
 
 
 @dataclass
-class Point(Named):
+class Point(Asked):
     """One point of a study and what was measured at it.
 
     ``parameters`` holds everything that was asked for: message_bytes, call_bytes, options, rate,

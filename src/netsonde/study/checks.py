@@ -40,7 +40,9 @@ def check_point(
         return {}
     checks: dict[str, Any] = {"samples": samples_check(point)}
     is_free = point.carrier.has_ranks and path.get("within") == MEMORY.name
-    is_free |= point.carrier.has_tasks and _is_within_a_host(point)
+    beneath = point.carrier.has_tasks or point.carrier.has_endpoints
+    is_free |= beneath and _is_within_a_host(point)
+    is_free |= point.kind.is_bounds
     if (point.spec.ppn or 1) == 1 and not is_free:  # else ranks of one host may share memory
         checks["transport"] = transport_check(point)
     carried = carried_check(point)
@@ -50,8 +52,8 @@ def check_point(
         not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_of_many)
         and point.spec.streams is None
     )
-    others = point.carrier.has_ranks or point.carrier.has_tasks  # daemons send of their own
-    if path.get("kind") == "lab" and judged and not others:
+    is_counted = point.carrier.has_sockets or point.carrier.is_echoed  # others send of their own
+    if path.get("kind") == "lab" and judged and is_counted:
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.kind.is_one_way_stream:
         checks["ends"] = ends_check(point)

@@ -6,6 +6,7 @@ from netsonde.catalogue.test import TESTS
 from netsonde.launch.rounds import AnySession
 from netsonde.study import (  # noqa: F401  each registers what measures its tests
     all_pairs_measure,
+    bounds,
     every_pair,
     paced,
     program,

@@ -13,6 +13,7 @@ from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.point import EveryPair, Generated, Program
 from netsonde.catalogue.transport import Ends
 from netsonde.errors import HostError
+from netsonde.launch import fabric  # noqa: F401  says whether it is here
 from netsonde.launch.alone import open_alone
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator

@@ -9,7 +9,7 @@ from itertools import product, zip_longest
 from types import MappingProxyType
 from typing import Any
 
-from netsonde.catalogue.named import Named
+from netsonde.catalogue.named import Asked
 from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES, TAGGED_BYTES
 from netsonde.catalogue.options.mpi import MOST_KEPT
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
@@ -54,7 +54,7 @@ SCOUT_NS = 200_000_000
 
 
 @dataclass(frozen=True)
-class PlannedPoint(Named):
+class PlannedPoint(Asked):
     """One point: what is measured, and how long at most."""
 
     id: str

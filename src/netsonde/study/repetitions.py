@@ -66,7 +66,7 @@ def measure_repetitions(session: Session, point: PlannedPoint, keep: KeepBatch) 
     period_ns = lasted_ns = 0.0
     while True:
         expected_ns, patience_ns = count * period_ns, float(PATIENCE_NS)
-        if point.carrier.has_datagrams:
+        if point.has_datagrams:
             patience_ns += min(count * UDP_PATIENCE_NS, UDP_PATIENCE_MOST_NS)
         # The first batch only says how long a message takes.
         if not series.batches:

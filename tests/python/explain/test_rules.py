@@ -7,7 +7,7 @@ import pytest
 
 from netsonde.explain.data import Seen
 from netsonde.explain.evidence import busiest_cpu, cpu_shares, steal_share
-from netsonde.explain.layers import layers
+from netsonde.explain.layers import layers, throughput_layers
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
@@ -265,6 +265,28 @@ def test_layers_are_compared_at_the_smallest_common_size():
     assert holds("less than TCP", texts)
     assert holds("polls", texts)
     assert not holds("ICMP", texts)
+
+
+def test_layers_of_rate_are_compared_at_the_largest_common_size():
+    rates = {"tcp": {1000: 5e8, 65_536: 8e8}, "mpi": {65_536: 6e8, 1_048_576: 9e8}}
+    points = []
+    for transport, sizes in rates.items():
+        for size, rate in sizes.items():
+            points.append(stream(f"{transport}{size}", transport, rate))
+            points[-1].parameters["message_bytes"] = size
+    run = Run(Path("runs/x"), {"origin": "emulated", "path": LAB}, points, True)
+    (found,) = throughput_layers(Seen(run, figures_of(run)))
+    assert found.claim == "One stream of 64k bytes: TCP 800.0 Mbit/s, MPI 600.0 Mbit/s."
+    assert found.evidence == "MPI: 25 % less rate, 33 % more time than TCP."
+    assert found.sides == (("tcp65536",), ("mpi65536",))
+
+
+def test_mpi_stands_on_libfabric_where_both_are_there():
+    texts = claims(
+        latency("tcp", 25_000, "p1"), latency("fabric", 30_000, "p2"), latency("mpi", 33_000, "p3")
+    )
+    assert holds("FABRIC adds 4.997 µs to TCP", texts)
+    assert holds("MPI adds 2.999 µs to FABRIC", texts)
 
 
 def test_icmp_is_the_layer_below_udp():

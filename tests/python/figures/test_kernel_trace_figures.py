@@ -55,6 +55,7 @@ def end(rank: int, number: int, **layers: list[int]) -> EndData:
     data = EndData(rank, f"h{rank + 1}")
     data.before = Snapshot("before", 0, 0, before)
     data.after = Snapshot("after", 100 * MS, 0, after)
+    before["depth.calls"], after["depth.calls"] = 250 * number, 250 * (number + 1)
     data.counters["messages_sent"] = 100
     data.series["round_trip_ns"] = np.full(100, 50_000, np.int64)
     return data
@@ -118,6 +119,7 @@ def test_figures_are_of_each_end_and_layer() -> None:
     # 20 waits of 0.8 ms over the 200 messages that the origin sent.
     assert figures["origin_scheduler_wait_per_message_ns"] == 16 * MS / 200
     assert figures["origin_softirq_per_message_ns"] == 10_000 / 200
+    assert figures["origin_system_calls_per_message"] == 500 / 200
     assert figures["retransmits_fast"] == 6
     assert figures["retransmits_time_out"] == 0
     assert "target_receive_wait_median_ns" not in figures

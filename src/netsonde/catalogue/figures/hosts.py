@@ -29,6 +29,7 @@ ROWS = (
     ),
     figure("{end}_scheduler_wait_per_message_ns", "kernel-trace#scheduler", end=ENDS),
     figure("{end}_softirq_per_message_ns", "kernel-trace#softirqs", end=ENDS),
+    figure("{end}_system_calls_per_message", "kernel-trace#system-calls", end=ENDS),
     figure(
         "retransmits_{cause}",
         "kernel-trace#retransmits",
@@ -66,6 +67,10 @@ METHODS = {
     ),
     "kernel-trace#softirqs": (
         "Time in NET_RX and NET_TX softirqs of the whole host, over the messages that were sent."
+    ),
+    "kernel-trace#system-calls": (
+        "System calls that the worker entered, those on the control connection left out, over the "
+        "messages that were sent."
     ),
     "kernel-trace#retransmits": (
         "Segments of the worker's connections that were retransmitted, by the state the connection "

@@ -157,6 +157,20 @@ _ENDPOINTS = (
         f"{{endpoint:=}} {_OF_TEST}: one thread has both ways of an endpoint",
     ),
 )
+_BOUNDS = (
+    Rule(
+        lambda b: b["kind"].is_bounds and 0 in b["sizes"],
+        "{test:=} needs {sizes} of 1 or more: it is memory that is registered",
+    ),
+    Rule(
+        lambda b: (b["trespass"] is not None) != b["kind"].tries_memory,
+        f"{{trespass}} and the test {names_of('tries_memory')[0]} go together",
+    ),
+    Rule(
+        lambda b: b["trespass"] is not None and operation_of(b) == "send",
+        "{trespass:=} needs an {operation} on the other end's memory",
+    ),
+)
 _TESTS = (
     Rule(
         lambda b: b["kind"].is_unanswered and not _is_counted(b),
@@ -186,7 +200,10 @@ _TESTS = (
         f"{{test:=}} is for tcp and udp, with sizes of {OPEN_LOOP_LEAST_BYTES} bytes or more",
     ),
     Rule(
-        lambda b: b["perturb"] and (b["kind"].is_operation or b["kind"].is_unanswered),
+        lambda b: (
+            b["perturb"]
+            and (b["kind"].is_operation or b["kind"].is_unanswered or b["kind"].is_bounds)
+        ),
         f"{{perturb}} {_OF_TEST}",
     ),
     Rule(
@@ -294,7 +311,7 @@ _SIZES = (
         "sizes",
     ),
 )
-BLOCK_RULES = (*_FACTORS, *_ECHOES, *_PACKED, *_ENDPOINTS, *MPI_RULES, *_TESTS)
+BLOCK_RULES = (*_FACTORS, *_ECHOES, *_PACKED, *_ENDPOINTS, *_BOUNDS, *MPI_RULES, *_TESTS)
 """In the order in which they are told: whoever breaks several hears of the first."""
 LAST_RULES = (*_OPTIONS, *_SIZES)
 """Those behind the rules of another tool, whose way sets some of these."""

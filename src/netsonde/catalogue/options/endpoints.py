@@ -11,6 +11,8 @@ MOST_PARTS = 16
 DATAGRAMS = "dgram"
 """The kind of endpoint whose messages can be lost."""
 AT_ORIGIN = "origin"
+TRESPASSES = ("foreign-write", "foreign-read", "beyond-write", "released-read")
+"""With a key that is none, beyond the memory that was opened, or behind its end."""
 
 ENDPOINTS = (
     Option(
@@ -136,6 +138,15 @@ ENDPOINTS = (
             "Hand the provider no more at once than this, though it takes more.",
             group=Group.SENT,
         ),
+    ),
+    Option(
+        "trespass",
+        Choice(TRESPASSES),
+        "With bounds: what is tried that the other end has given no right to.",
+        wire=("trespass",),
+        of=_OF,
+        label="",
+        listed=True,
     ),
     Option(
         "segmented",
