@@ -19,6 +19,7 @@ from netsonde.study.spec import StudySpec
 
 HOSTS = 4
 INCAST = {"transports": "tcp", "test": "incast", "sizes": "1k, 4k, 16k"}
+EACH_WITH_EACH = {"transports": ["tcp"], "test": "all-pairs", "sizes": "1k,2k,4k", "count": 3}
 ALLREDUCE = {
     "transports": "mpi",
     "test": "collective",
@@ -109,7 +110,9 @@ def test_a_pattern_that_lost_a_host_is_marked_and_not_made_up(tmp_path, monkeypa
 
 
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize("measure", [INCAST, ALLREDUCE], ids=["incast", "allreduce"])
+@pytest.mark.parametrize(
+    "measure", [INCAST, ALLREDUCE, EACH_WITH_EACH], ids=["incast", "allreduce", "all-pairs"]
+)
 def test_the_hosts_that_are_left_are_another_point(tmp_path, monkeypatch, measure):
     run, outcome, _ = run_with_a_death(tmp_path, monkeypatch, measure, "h2", on_dead_host="shrink")
     assert len(run.points) == 5

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import fcntl
+import io
 import os
 import signal
 import tempfile
@@ -15,7 +17,9 @@ from typing import Any
 
 import pytest
 from pvm_processes import daemon_of, daemons, pid_outside
+from typer.testing import CliRunner
 
+from netsonde.cli.main import app
 from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up
 from netsonde.launch import pvm
@@ -32,6 +36,30 @@ WORDS_BYTES, ODD_BYTES = 4000, 4099
 """PVM packs words; what is left of a message goes as bytes."""
 HEADERS_BYTES = 66
 """Of a segment: Ethernet, IPv4, TCP with time stamps."""
+
+EACH_WITH_EACH = """
+name = "each"
+seed = 1
+[path]
+kind = "lab"
+[lab]
+hosts = 2
+[[measure]]
+transports = "pvm"
+test = "all-pairs"
+sizes = "0,4000"
+count = 3
+check_data = true
+vary = { route = ["normal", "direct"] }
+options = { encoding = "raw" }
+"""
+
+
+def said(*words: str | Path) -> str:
+    """What a command prints; it must end well."""
+    found = CliRunner().invoke(app, [str(word) for word in words])
+    assert found.exception is None, (found.exception, found.output)
+    return found.output
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +179,21 @@ def test_many_hosts_are_one_machine(lab: Lab) -> None:
             if rank % 2:
                 assert end.counters["bytes_received"] == 10 * ODD_BYTES
                 assert end.counters["corrupt"] == 0
+
+
+def test_each_asks_each_with_its_encoding_and_route(tmp_path: Path) -> None:
+    """All pairs of hosts, alone and at once, a host with itself; each row says what it was."""
+    (tmp_path / "study.toml").write_text(EACH_WITH_EACH)
+    said("study", "run", tmp_path / "study.toml", "--out", tmp_path)
+    (run_made,) = tmp_path.glob("*-each")
+    rows = list(csv.DictReader(io.StringIO(said("export", run_made, "--format", "pair-rows"))))
+    assert len(rows) == 2 * 2 * (4 + 4)
+    for route in ("normal", "direct"):
+        chosen = [row for row in rows if f"options.route {route}" in row["options"]]
+        assert len(chosen) == len(rows) / 2
+        assert all("options.encoding raw" in row["options"] for row in chosen)
+        assert {row["message_bytes"] for row in chosen} == {"0", "4000"}
+        assert {row["count"] for row in chosen} == {"3"}
 
 
 def test_two_machines_on_the_same_hosts_do_not_meet(lab: Lab) -> None:

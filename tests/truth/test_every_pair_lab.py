@@ -39,7 +39,12 @@ name = "h{SLOW + 1}"
 [host.link]
 delay = "{DELAY_NS + MORE_NS}ns"
 """
-TRANSPORTS_OF_ALL = [name for name, row in TRANSPORTS.items() if "all-pairs" in row.tests]
+USUAL = ("tcp", "mpi")
+"""A transport of pairs and one of ranks; the others go the way of the first."""
+OTHERS = tuple(
+    name for name, row in TRANSPORTS.items() if "all-pairs" in row.tests and name not in USUAL
+)
+NEEDED = {"mpi": require_mpi, "pvm": require_pvm}
 
 
 def extra_ns(a: int, b: int) -> int:
@@ -54,11 +59,16 @@ def serialised_ns(size: int) -> float:
 
 @pytest.mark.tolerant
 @pytest.mark.timeout(120)
-def test_a_slow_link_is_in_its_pairs_alone(tmp_path: Path, attempts: Attempts) -> None:
-    require_mpi()
-    require_pvm()
+@pytest.mark.parametrize(
+    "transports", [USUAL, pytest.param(OTHERS, marks=pytest.mark.soak)], ids="+".join
+)
+def test_a_slow_link_is_in_its_pairs_alone(
+    tmp_path: Path, attempts: Attempts, transports: tuple[str, ...]
+) -> None:
+    for name in set(transports) & NEEDED.keys():
+        NEEDED[name]()
     block = {
-        "transports": TRANSPORTS_OF_ALL,
+        "transports": list(transports),
         "test": "all-pairs",
         "sizes": f"0,{LARGE_BYTES}",
         "count": COUNT,
@@ -67,10 +77,9 @@ def test_a_slow_link_is_in_its_pairs_alone(tmp_path: Path, attempts: Attempts) -
     for attempt in attempts(2, of=3):
         folder = tmp_path / str(attempt.number)
         run = run_over(folder, SCENARIO, [block], mpi={"ranks": HOSTS})
-        check_always(run)
+        check_always(run, len(transports))
         sets = {
-            name: [times_of(run, name, company) for company in COMPANIES]
-            for name in TRANSPORTS_OF_ALL
+            name: [times_of(run, name, company) for company in COMPANIES] for name in transports
         }
         added = {name: added_ns(alone[min(alone)]) for name, (alone, _) in sets.items()}
         ratios = {
@@ -80,7 +89,7 @@ def test_a_slow_link_is_in_its_pairs_alone(tmp_path: Path, attempts: Attempts) -
         attempt.found(**{f"{name}_added_ms": value / 1e6 for name, value in added.items()})
         attempt.found(**{f"{name}_ratio": value for name, value in ratios.items()})
         with attempt:
-            assert added == {n: pytest.approx(2 * MORE_NS, rel=0.1) for n in TRANSPORTS_OF_ALL}
+            assert added == {n: pytest.approx(2 * MORE_NS, rel=0.1) for n in transports}
             for alone, _ in sets.values():
                 # There and back over two links each, of which the switch forwards by packet.
                 assert np.median(alone[LARGE_BYTES].reduced.kept) > 2 * serialised_ns(LARGE_BYTES)
@@ -93,14 +102,14 @@ def times_of(run: Run, transport: str, company: Company) -> dict[int, PairTimes]
     return {point.message_bytes: pair_times(point)[company] for point in points}
 
 
-def check_always(run: Run) -> None:
+def check_always(run: Run, transports: int) -> None:
     """What no busy machine excuses: all pairs are there, none is faster than its links, and the
     content is right."""
-    assert len(run.points) == 2 * len(TRANSPORTS_OF_ALL)
+    assert len(run.points) == 2 * transports
     for point in run.points:
         assert point.spec.of(EveryPair).hosts == HOSTS
         assert point.checks["data"]["intact"]
-        assert point.checks["transport"]["verified"]
+        assert point.checks.get("transport", {"verified": True})["verified"]  # PVM's says more
         for times in pair_times(point).values():
             assert times.hosts == ("h1", "h2", "h3", "h4")
             assert len(times.times_ns) == HOSTS**2

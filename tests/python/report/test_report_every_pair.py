@@ -118,10 +118,14 @@ def test_two_ways_that_differ_are_held_together_where_each_run_has_one():
     assert (two.before.name, two.after.name) == ("MPI", "TCP")
 
 
-def radii(browser, curve):
-    path = browser.value(
+def path_of(browser, curve):
+    return browser.value(
         f"document.querySelectorAll('.curve')[{curve}].querySelector('path').getAttribute('d')"
     )
+
+
+def radii(browser, curve):
+    path = path_of(browser, curve)
     return [float(radius) for radius in re.findall(r"[aA]([\d.]+)", path)][::2]
 
 
@@ -139,6 +143,8 @@ def test_the_area_of_a_bubble_is_its_time_in_both_networks(browser: Browser, tmp
     assert browser.complaints() == []
     before, after = radii(browser, 0), radii(browser, 1)
     assert len(before) == len(after) == 36
+    heights = [float(y) for y in re.findall(r"M[\d.]+[ ,]([\d.]+)", path_of(browser, 0))]
+    assert heights[0] < heights[-1]  # who is first in a map is first here
     times = pair.before.means_ns.ravel()
     largest = max(before)
     assert before[1] == largest  # n1 to n2

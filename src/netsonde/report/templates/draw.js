@@ -66,7 +66,7 @@ function axesOf(panel, width, view, curves) {
   const top = 10, right = 14;
   const xRange = (view && view.x) || rangeOf(xAxis, curves.flatMap(function (c) { return c.x; }));
   const yRange = (view && view.y) || rangeOf(yAxis, curves.flatMap(function (c) { return [...(c.y || []), ...(c.low || []), ...(c.high || [])]; }));
-  const downwards = panel.heat || panel.stack;
+  const downwards = panel.heat || panel.stack || yAxis.low > yAxis.high;
   const names = xAxis.names ? widest(xAxis.names) : 0;
   const guess = (width - 60) / (xAxis.names || [1]).length;
   const leaning = xAxis.names !== undefined && names > guess * 0.95;
