@@ -14,6 +14,7 @@ import pytest
 from launch_fakes import FakeHost, open_descriptors, write_fake
 
 from netsonde.errors import HostError
+from netsonde.launch.binaries import find_worker
 from netsonde.launch.pair import open_pair
 from netsonde.launch.remote import HOLDER_SCRIPT, explain_script
 from netsonde.launch.ssh import SshHost, explain_ssh
@@ -130,6 +131,23 @@ def test_the_worker_is_brought_along_and_taken_away(ssh, sshd):
         assert list((sshd[0] / "tmp").iterdir()) == []  # it has no name any more
         assert "/fd/" in host._workers["sonde-worker"]
         assert worker.request("run", 20, **RUN, timeout_ns=10**9)[-1]["record"] == "done"
+    assert open_descriptors() == descriptors
+
+
+def test_a_transport_s_own_program_is_brought_along_beside_it(ssh):
+    fake = find_worker("sonde-worker")
+    fake.with_name("sonde-other").write_text(
+        fake.read_text().replace("sonde-worker", "sonde-other")
+    )
+    fake.with_name("sonde-other").chmod(0o755)
+    descriptors = open_descriptors()
+    with ssh() as host, host.start_worker() as usual:
+        with host.start_worker(program="sonde-other") as other:
+            assert other.hello["worker"] == "sonde-other"
+            assert "/fd/" in host._workers["sonde-other"]
+            assert other.request("close", 20)
+        assert usual.hello["worker"] == "sonde-worker"
+        assert usual.request("close", 20)
     assert open_descriptors() == descriptors
 
 

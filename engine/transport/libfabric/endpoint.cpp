@@ -4,7 +4,9 @@
 #include <rdma/fi_errno.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -51,11 +53,9 @@ fi_ep_type type_of(EndpointKind kind) {
 FabricEndpoint::FabricEndpoint(const FabricOptions& options, FabricRole role,
                                const std::string& own_address, const MeetingPoint& meeting,
                                const Deadline& deadline)
-    : options_(options), info_(choose(own_address)) {
-    most_post_bytes_ = info_->ep_attr->max_msg_size;
-    if (options.most_post_bytes && *options.most_post_bytes < most_post_bytes_) {
-        most_post_bytes_ = *options.most_post_bytes;
-    }
+    : options_(options), info_(choose(own_address)),
+      most_post_bytes_(
+          std::min(info_->ep_attr->max_msg_size, options.most_post_bytes.value_or(SIZE_MAX))) {
     open_domain();
     if (options.endpoint != EndpointKind::msg) {
         meet(meeting, deadline);

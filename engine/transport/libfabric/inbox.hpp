@@ -67,7 +67,7 @@ private:
     void post(Slot& slot);
     [[nodiscard]] ssize_t ask(std::span<std::byte> piece, void* descriptor, FabricWork& work) const;
     void post_piece(std::span<std::byte> piece, void* descriptor, FabricWork& work);
-    void require_whole(const Slot& slot) const {
+    static void require_whole(const Slot& slot) {
         std::size_t bytes = 0;
         for (const FabricWork& work : slot.works) {
             bytes += work.bytes;

@@ -7,7 +7,8 @@ from itertools import chain
 from pathlib import Path
 
 from netsonde.catalogue.transport import first_with
-from netsonde.launch.binaries import is_installed
+from netsonde.errors import HostError
+from netsonde.launch.binaries import builds, is_installed
 from netsonde.launch.present import PRESENT
 
 LIBRARY_VARIABLE = "NETSONDE_LIBFABRIC"
@@ -29,3 +30,13 @@ def is_present() -> bool:
         for folder in _FOLDERS
     )
     return any(found)
+
+
+@builds(_CARRIER.worker)
+def without_worker() -> Path:
+    """Raises HostError: a wheel's programs load no libraries, and on the spot none is built."""
+    raise HostError(
+        f"{_CARRIER.worker} is not installed, and no wheel has it, for its programs load no "
+        "libraries; where libfabric's headers are (Debian: libfabric-dev) `make build` in a clone "
+        "of netsonde makes it"
+    )
