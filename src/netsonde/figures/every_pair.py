@@ -16,7 +16,8 @@ from netsonde.figures.maker import MAKERS, Maker
 from netsonde.figures.pair_matrix import Values
 from netsonde.model.meetings import COMPANIES, Company, Meeting, all_meetings
 from netsonde.records.data import Batch, EndData, Point
-from netsonde.stats.matrices import Reduced, reduce_matrix
+from netsonde.stats.matrices import Reduced, mean_of_pairs_interval, reduce_matrix
+from netsonde.stats.resolution import with_width
 
 Times = npt.NDArray[np.int64]
 
@@ -51,6 +52,14 @@ class PairTimes:
     def reduced(self) -> Reduced:
         """The averages as one number."""
         return reduce_matrix(self.means_ns)
+
+    @property
+    def kept(self) -> list[Times]:
+        """The round trips of the pairs that the one number is made of."""
+        out = self.reduced.left_out
+        return [
+            own for (a, b), own in self.times_ns.items() if a != b and len(own) and not out[a, b]
+        ]
 
     def rate_bit_per_s(self, round_trip_ns: float) -> float:
         """Payload over half of a round trip; 0 of empty messages."""
@@ -143,7 +152,13 @@ def _of_company(maker: Maker, company: Company, times: PairTimes) -> list[Figure
     pairs = int(np.isfinite(times.means_ns).sum() - np.isfinite(np.diag(times.means_ns)).sum())
     if not pairs:
         return []
-    mean = maker.mean(f"{company}_round_trip_ns", reduced.kept)
+    kept = times.kept
+    interval = with_width(mean_of_pairs_interval(kept), np.concatenate(kept), 1.0)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    count = sum(map(len, kept))
+    mean = maker.figure(
+        f"{company}_round_trip_ns", reduced.mean, count, low, high, float(count) if low else None
+    )
     figures = [
         mean,
         maker.figure(f"{company}_plain_round_trip_ns", reduced.plain, pairs),
@@ -156,7 +171,6 @@ def _of_company(maker: Maker, company: Company, times: PairTimes) -> list[Figure
         own = len(times.hosts)
         figures.append(maker.figure(f"{company}_self_round_trip_ns", reduced.diagonal, own))
     if times.point.message_bytes:
-        low, high = mean.low, mean.high
         figures.append(
             maker.figure(
                 f"{company}_rate_bit_per_s",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from netsonde.stats.matrices import reduce_matrix
+from netsonde.stats.matrices import mean_of_pairs_interval, reduce_matrix
 
 
 def matrix(*rows):
@@ -48,3 +48,25 @@ def test_pairs_that_were_not_measured_do_not_count():
 def test_another_shape_is_refused():
     with pytest.raises(ValueError, match="no pairs of the same places"):
         reduce_matrix(np.zeros((2, 3)))
+
+
+def test_the_interval_of_a_mean_over_pairs_holds_the_truth_as_often_as_it_says():
+    """Twelve pairs of different speed, 20 round trips each, one in twenty ten times as long."""
+    chance = np.random.default_rng(7)
+    speeds = np.linspace(80, 120, 12)
+    truth = float(speeds.mean() * (0.95 + 0.05 * 10))
+    held = 0
+    for _ in range(400):
+        hiccups = np.where(chance.random((12, 20)) < 0.05, 10.0, 1.0)
+        trips = speeds[:, None] * chance.gamma(50, 1 / 50, (12, 20)) * hiccups
+        found = mean_of_pairs_interval(list(trips))
+        held += found.low <= truth <= found.high
+    assert 0.92 <= held / 400 <= 0.98
+
+
+def test_an_interval_needs_ten_repetitions_and_something_that_varies():
+    assert mean_of_pairs_interval([np.arange(9.0), np.arange(20.0)]) is None
+    assert mean_of_pairs_interval([]) is None
+    assert mean_of_pairs_interval([np.ones(20)]) is None
+    with pytest.raises(ValueError, match="confidence"):
+        mean_of_pairs_interval([np.arange(20.0)], 1.0)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from every_pair_made import flows_point
 
 from netsonde.records.data import Batch, EndData, Point, Snapshot
 from netsonde.study.checks import (
@@ -123,6 +124,19 @@ def test_a_missing_sample_is_found():
 def test_traffic_that_no_interface_saw_is_found():
     point = _udp_point(packets=1)
     assert transport_check(point)["verified"] is False
+
+
+@pytest.mark.parametrize(("hosts", "is_checked"), [("h1 h2", True), ("h1 h1", False)])
+def test_tasks_on_one_host_need_no_interface(hosts, is_checked):
+    point = replace(_udp_point(), transport="pvm")
+    for end, host in zip(point.batches[0].ends.values(), hosts.split(), strict=True):
+        end.host = host
+    assert ("transport" in check_point(point, LAB)) is is_checked
+
+
+def test_of_all_pairs_over_tasks_a_host_with_itself_is_one_of_many():
+    point = flows_point(lambda *_: [1.0], ["h1", "h2"], transport="pvm")
+    assert "transport" in check_point(point, LAB)
 
 
 def test_tcp_segments_of_both_connections_are_counted():
