@@ -221,7 +221,7 @@ _ROWS = (
     Transport(
         "fabric",
         "Fabric",
-        tests=(*_PLAIN, "bounds", "protection"),
+        tests=(*_PLAIN, "bounds", "protection", "all-pairs"),
         worker="sonde-fabric",
         ends=Ends.PAIR,
         has_endpoints=True,
