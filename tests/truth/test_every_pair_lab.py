@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from lab_runs import run_over
 
 from attempts import Attempts
+from fabric_needed import require_fabric
 from mpi_needed import require_mpi
 from netsonde.catalogue.point import EveryPair
 from netsonde.catalogue.transport import TRANSPORTS
@@ -44,7 +46,11 @@ USUAL = ("tcp", "mpi")
 OTHERS = tuple(
     name for name, row in TRANSPORTS.items() if "all-pairs" in row.tests and name not in USUAL
 )
-NEEDED = {"mpi": require_mpi, "pvm": require_pvm}
+NEEDED: dict[str, Callable[[], object]] = {
+    "mpi": require_mpi,
+    "pvm": require_pvm,
+    "fabric": require_fabric,
+}
 
 
 def extra_ns(a: int, b: int) -> int:
