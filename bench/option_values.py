@@ -109,11 +109,11 @@ def places(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings() -> list[dict[str, Any]]:
-    """Each option alone, in each of its ways, with what it needs."""
+    """Each option of tcp or udp alone, in each of its ways, with what it needs."""
     return [
         {**NEEDS.get(name, {}), name: value}
         for name in OptionsTable.model_fields
-        if name not in WAYS
+        if name not in WAYS and transports({name: None})
         for value in [UNUSUAL[name], *OTHERS.get(name, [])]
     ]
 

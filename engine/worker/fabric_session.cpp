@@ -54,10 +54,12 @@ nlohmann::json FabricSession::opened() const {
 
 void FabricSession::check(const RunParameters& run) const {
     const bool paces = options_.endpoint == EndpointKind::dgram && run.test == Test::stream;
-    if (run.test == Test::open_loop || run.rounds != 0 || (run.rate_bit_per_s != 0 && !paces)) {
+    if (run.test == Test::open_loop || run.rounds != 0 || (run.rate_bit_per_s != 0 && !paces) ||
+        (run.start_at_ns != 0 && is_one_sided(options_))) {
         throw Failure("bad_request", "transport fabric carries latency, pingpong, stream and "
-                                     "duplex, without rounds, and with rate_bit_per_s only "
-                                     "streams of endpoint dgram");
+                                     "duplex, without rounds, with rate_bit_per_s only streams of "
+                                     "endpoint dgram, and with start_at_ns only what both ends "
+                                     "take part in");
     }
     if (run.test == Test::bounds) {
         check_bounds(run);

@@ -269,8 +269,8 @@ void Daemon::await_ready(const Patience& patience) {
 }
 
 std::string Daemon::await_question(const Patience& patience) {
-    const std::vector<std::string> words = words_of(
-        await_line(patience, "asked for the next host", [](const std::string& candidate) {
+    const std::vector<std::string> words =
+        words_of(await_line(patience, "asked for the next host", [](const std::string& candidate) {
             return std::ranges::count(words_of(candidate), manual_switch) == 1;
         }));
     std::string question; // all but the program
