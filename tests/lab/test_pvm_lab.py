@@ -70,18 +70,32 @@ def lab() -> Iterator[Lab]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def nothing_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Whatever a test does, it leaves no file and no daemon."""
-    folder = tmp_path / "files"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    yield folder
+    with tempfile.TemporaryDirectory(prefix="pvm-") as name:  # short: PVM takes no long names
+        folder = Path(name)
+        monkeypatch.setenv("TMPDIR", name)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield folder
+        expect_empty(folder)
+
+
+def expect_empty(folder: Path) -> None:
     end = time.monotonic() + ENDING_S
     while (list(folder.iterdir()) or daemons(folder)) and time.monotonic() < end:
         time.sleep(0.02)
     assert list(folder.iterdir()) == []
     assert daemons(folder) == set()
+
+
+def test_a_folder_with_a_long_name_is_not_pvms(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("long" * 20)
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    with between(lab, route="normal") as session:
+        assert run(session, "latency", 8, count=3).ends[0].series["round_trip_ns"].size == 3
 
 
 def between(lab: Lab, **options: object) -> PairSession:

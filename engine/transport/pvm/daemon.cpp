@@ -11,6 +11,7 @@
 #include <cctype>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <ranges>
@@ -27,6 +28,7 @@ namespace {
 
 constexpr std::size_t most_written_bytes = 65536;
 constexpr std::size_t most_words_bytes = 300;
+constexpr std::size_t most_folder_bytes = 64;
 constexpr int slice_ms = 50;
 constexpr int end_patience_ms = 1000;
 constexpr std::string_view introduction_begin = "ddpro<";
@@ -35,9 +37,16 @@ constexpr std::string_view manual_switch = "-S";
 constexpr std::size_t user_time_field = 14 - 3; // of /proc/PID/stat, counted from its third
 constexpr std::size_t resident_field = 24 - 3;
 
-std::string make_folder() {
+// Where files go for a while. PVM writes names into fields of 108 characters and does not look how
+// long they are.
+std::string temporary_folder() {
     const char* named = std::getenv("TMPDIR"); // NOLINT(concurrency-mt-unsafe)
-    std::string folder = std::string(named != nullptr && *named == '/' ? named : "/tmp");
+    const bool fits = named != nullptr && *named == '/' && std::strlen(named) <= most_folder_bytes;
+    return fits ? named : "/tmp";
+}
+
+std::string make_folder() {
+    std::string folder = temporary_folder();
     remove_leftovers(folder);
     folder += "/" + std::string(folder_begin) + "XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) {
