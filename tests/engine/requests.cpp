@@ -37,7 +37,7 @@ RunParameters read_run(const json& request) {
 // What only an MPI program is asked for: tests/engine/mpi/run_requests.cpp.
 bool is_of_mpi(const json& request) {
     const std::string test = request.value("test", "");
-    return test == "collective" || test == "clock" || test == "threads" ||
+    return test == "collective" || test == "clock" || test == "threads" || test == "all-pairs" ||
            request.contains("pair") || request.contains("outstanding");
 }
 
