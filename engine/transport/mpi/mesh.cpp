@@ -7,8 +7,8 @@ namespace {
 
 enum Which : int { answered, asked, sent };
 constexpr int awaited = 2; // of these
-constexpr int tag_question = 2;
-constexpr int tag_answer = 3;
+constexpr int tag_mesh_question = 2;
+constexpr int tag_mesh_answer = 3;
 
 } // namespace
 
@@ -17,15 +17,15 @@ Mesh::Mesh(MPI_Comm communicator)
 
 void Mesh::listen(std::span<std::byte> question) {
     check(MPI_Irecv(question.data(), static_cast<int>(question.size()), MPI_BYTE, MPI_ANY_SOURCE,
-                    tag_question, communicator_, &requests_[asked]),
+                    tag_mesh_question, communicator_, &requests_[asked]),
           "begin to receive a question");
 }
 
 void Mesh::ask(int partner, std::span<const std::byte> out, std::span<std::byte> in) {
-    check(MPI_Irecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, partner, tag_answer,
+    check(MPI_Irecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, partner, tag_mesh_answer,
                     communicator_, &requests_[answered]),
           "begin to receive an answer");
-    check(MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, partner, tag_question,
+    check(MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, partner, tag_mesh_question,
                     communicator_, &requests_[sent]),
           "begin to send a question");
 }
@@ -42,7 +42,7 @@ std::optional<int> Mesh::await() {
 }
 
 void Mesh::answer(int partner, std::span<const std::byte> out) const {
-    check(MPI_Send(out.data(), static_cast<int>(out.size()), MPI_BYTE, partner, tag_answer,
+    check(MPI_Send(out.data(), static_cast<int>(out.size()), MPI_BYTE, partner, tag_mesh_answer,
                    communicator_),
           "send an answer");
 }
