@@ -113,6 +113,7 @@ if(NETSONDE_TESTS)
   enable_testing()
   file(GLOB mpi_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/mpi/*.cpp)
   add_executable(engine-mpi-tests tests/engine/main.cpp ${mpi_tests})
+  target_include_directories(engine-mpi-tests PRIVATE tests/engine)
   target_link_libraries(engine-mpi-tests PRIVATE sonde_mpi_parts doctest::doctest)
   target_compile_definitions(engine-mpi-tests PRIVATE
     SONDE_EXAMPLES="${CMAKE_CURRENT_SOURCE_DIR}/schema/examples")

@@ -25,7 +25,7 @@ import sysconfig
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import ledger
@@ -153,6 +153,12 @@ def build_step(preset: str) -> Step:
     return Step(f"build {preset}", ["sh", "-c", script], "the engine and its tests", limit_s=900)
 
 
+def together_step() -> Step:
+    """A first build compiles sources in groups, where a name may stand once."""
+    step = build_step("together")
+    return replace(step, about="the workers, as a first build compiles them", is_idle=True)
+
+
 def doctest_missing() -> str | None:
     header = Path("/usr/include/doctest/doctest.h")
     return None if header.exists() else "doctest is not installed"
@@ -250,6 +256,7 @@ def sanitized_steps() -> list[Step]:
 def soak_groups() -> list[list[Step]]:
     return [
         [build_step("release"), *style_steps(), types_step()],
+        [together_step()],
         [tidy_step()],
         [tidy_step("tests")],
         *alone(sanitized_steps()),
@@ -486,7 +493,7 @@ def groups_of(what: str) -> list[list[Step]]:
         "all": lambda: [
             [build_step("release")],
             [*style_steps(), documentation(), engine_tests("release", "-LE", "soak")],
-            [side_by_side, types_step(), fuzzers_step()],
+            [side_by_side, types_step(), together_step(), fuzzers_step()],
             [measuring],
         ],
         "sanitized": lambda: alone(sanitized_steps()),

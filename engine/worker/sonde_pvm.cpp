@@ -1,12 +1,9 @@
 // sonde-pvm: one end of tests over PVM. Reads requests on standard input, writes records on
 // standard output; see docs/reference/records.md.
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <bit>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -16,6 +13,7 @@
 #include "core/failure.hpp"
 #include "core/guard.hpp"
 #include "core/loop.hpp"
+#include "core/process.hpp"
 #include "core/records.hpp"
 #include "counters/withheld.hpp"
 #include "transport/pvm/cleaner.hpp"
@@ -40,32 +38,10 @@ constexpr const char* help_text =
     "one JSON object a line, on standard output, until `quit` or the end of the input. Normally\n"
     "netsonde starts it.\n";
 
-std::string host_name() {
-    std::array<char, 256> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
-                                                                               : "unknown";
-}
-
-// Signals that ask the process to end become readable here instead of interrupting anything.
-int make_signal_descriptor() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-        sigaddset(&ending, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &ending, nullptr);
-    const int fd = ::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0) {
-        throw system_failure("receive signals");
-    }
-    std::signal(SIGPIPE, SIG_IGN); // NOLINT(cert-err33-c): a lost reader shows as EPIPE
-    return fd;
-}
-
 void serve() {
     pvm::forget_environment();
     const pvm::Cleaner cleaner;
-    const int signal_fd = make_signal_descriptor();
+    const int signal_fd = take_ending_signals();
     watch_stops();
     ::prctl(PR_SET_NAME, "sonde-pvm");
     RecordWriter records(STDOUT_FILENO, host_name(), 0);

@@ -1,14 +1,11 @@
 #include "worker/worker_program.hpp"
 
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <span>
@@ -19,6 +16,7 @@
 #include "core/failure.hpp"
 #include "core/guard.hpp"
 #include "core/loop.hpp"
+#include "core/process.hpp"
 #include "core/records.hpp"
 #include "counters/withheld.hpp"
 #include "worker/worker.hpp"
@@ -39,12 +37,6 @@ struct CommandLine {
     bool help = false;
     bool version = false;
 };
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
-                                                                               : "unknown";
-}
 
 int parse_rank(std::string_view text) {
     constexpr int most_rank = 1'048'575;
@@ -97,24 +89,8 @@ std::string help_of(const WorkerProgram& program) {
            "(default 0)\n";
 }
 
-// Signals that ask the process to end become readable here instead of interrupting anything.
-int make_signal_descriptor() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-        sigaddset(&ending, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &ending, nullptr);
-    const int fd = ::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0) {
-        throw system_failure("receive signals");
-    }
-    std::signal(SIGPIPE, SIG_IGN); // NOLINT(cert-err33-c): a lost reader shows as EPIPE
-    return fd;
-}
-
 void serve(const WorkerProgram& program, const CommandLine& line) {
-    const int signal_fd = make_signal_descriptor();
+    const int signal_fd = take_ending_signals();
     watch_stops();
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); // paced datagrams sleep until just before their time
     RecordWriter records(STDOUT_FILENO, line.host, line.rank);

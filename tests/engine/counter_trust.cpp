@@ -15,6 +15,7 @@
 
 #include "core/affinity.hpp"
 #include "core/clock.hpp"
+#include "made_folder.hpp"
 
 using namespace sonde;
 
@@ -26,19 +27,13 @@ namespace {
 class ClockSources {
 public:
     ClockSources(const std::string& current, const std::string& available) {
-        std::string pattern = std::filesystem::temp_directory_path() / "clock-sources-XXXXXX";
-        REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-        folder_ = pattern + "/";
-        std::ofstream(folder_ + "current_clocksource") << current << "\n";
-        std::ofstream(folder_ + "available_clocksource") << available << " \n";
+        std::ofstream(folder() + "current_clocksource") << current << "\n";
+        std::ofstream(folder() + "available_clocksource") << available << " \n";
     }
-    ~ClockSources() { std::filesystem::remove_all(folder_); }
-    ClockSources(const ClockSources&) = delete;
-    ClockSources& operator=(const ClockSources&) = delete;
-    [[nodiscard]] const std::string& folder() const { return folder_; }
+    [[nodiscard]] std::string folder() const { return folder_.path().string() + "/"; }
 
 private:
-    std::string folder_;
+    sonde::MadeFolder folder_;
 };
 
 } // namespace

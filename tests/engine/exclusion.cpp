@@ -12,30 +12,16 @@
 #include <thread>
 
 #include "core/failure.hpp"
+#include "made_folder.hpp"
 
 namespace {
 
 using namespace sonde;
 
-class Folder {
+class Folder : public MadeFolder {
 public:
-    Folder() : path_(std::filesystem::temp_directory_path() / "sonde-exclusion-XXXXXX") {
-        std::string name = path_.string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    [[nodiscard]] std::string name() const { return path_.string(); }
-    [[nodiscard]] std::filesystem::path file() const { return path_ / "netsonde-measures"; }
-
-private:
-    std::filesystem::path path_;
+    [[nodiscard]] std::string name() const { return path().string(); }
+    [[nodiscard]] std::filesystem::path file() const { return path() / "netsonde-measures"; }
 };
 
 // Longer than a tick of the clock that stamps files.

@@ -8,6 +8,7 @@
 
 #include "counters/infiniband.hpp"
 #include "counters/snapshot.hpp"
+#include "made_folder.hpp"
 
 using namespace sonde;
 namespace fs = std::filesystem;
@@ -17,30 +18,18 @@ namespace {
 // A /sys of its own, gone with it.
 class FakeSys {
 public:
-    FakeSys() {
-        std::string pattern = (fs::temp_directory_path() / "sonde-sys-XXXXXX").string();
-        REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-        root_ = pattern;
-    }
-    FakeSys(const FakeSys&) = delete;
-    FakeSys& operator=(const FakeSys&) = delete;
-    ~FakeSys() {
-        std::error_code ignored;
-        fs::remove_all(root_, ignored);
-    }
-
-    [[nodiscard]] const fs::path& root() const { return root_; }
+    [[nodiscard]] const fs::path& root() const { return folder_.path(); }
 
     // In a port's folder: "counters/port_xmit_data" and the like.
     void write(const std::string& device, const std::string& port, const std::string& file,
                const std::string& text) const {
-        const fs::path path = root_ / "class" / "infiniband" / device / "ports" / port / file;
+        const fs::path path = root() / "class" / "infiniband" / device / "ports" / port / file;
         fs::create_directories(path.parent_path());
         std::ofstream(path) << text;
     }
 
 private:
-    fs::path root_;
+    sonde::MadeFolder folder_;
 };
 
 } // namespace

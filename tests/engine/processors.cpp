@@ -9,33 +9,20 @@
 #include <fstream>
 #include <string>
 
+#include "made_folder.hpp"
+
 namespace {
 
 using namespace sonde;
 
 // A folder that is gone with it.
-class Folder {
+class Folder : public MadeFolder {
 public:
-    Folder() : path_(std::filesystem::temp_directory_path() / "sonde-processors-XXXXXX") {
-        std::string name = path_.string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    [[nodiscard]] std::string name() const { return path_.string() + '/'; }
+    [[nodiscard]] std::string name() const { return path().string() + '/'; }
     void write(const std::string& file, const std::string& text) const {
-        std::filesystem::create_directories((path_ / file).parent_path());
-        std::ofstream(path_ / file) << text << '\n';
+        std::filesystem::create_directories((path() / file).parent_path());
+        std::ofstream(path() / file) << text << '\n';
     }
-
-private:
-    std::filesystem::path path_;
 };
 
 } // namespace

@@ -18,6 +18,7 @@
 
 #include "core/failure.hpp"
 #include "counters/parse_cores.hpp"
+#include "made_folder.hpp"
 #include "tracer/command.hpp"
 #include "tracer/counter_reader.hpp"
 #include "tracer/journal.hpp"
@@ -31,27 +32,12 @@ namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-class Folder {
+class Folder : public MadeFolder {
 public:
-    Folder() {
-        std::string pattern = (fs::temp_directory_path() / "sonde-trace-XXXXXX").string();
-        REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-        path_ = pattern;
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    [[nodiscard]] const fs::path& path() const { return path_; }
     void write(const std::string& file, const std::string& text) const {
-        fs::create_directories((path_ / file).parent_path());
-        std::ofstream(path_ / file) << text;
+        fs::create_directories((path() / file).parent_path());
+        std::ofstream(path() / file) << text;
     }
-
-private:
-    fs::path path_;
 };
 
 // Time that passes only where it is waited for, or where a reading takes some.

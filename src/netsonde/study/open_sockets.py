@@ -65,50 +65,35 @@ def _open_alone(hosts: EndHosts, point: PlannedPoint) -> Session:
 
 @OPENERS.of("TASKS")
 def _open_tasks(hosts: EndHosts, point: PlannedPoint) -> Session:
-    options, target_options = _options(hosts, point)
+    chosen = _chosen(hosts, point)
     if _has_flows(point):
-        return open_task_flows(
-            _flows(hosts, point),
-            point.transport,
-            family=hosts.family,
-            options=options,
-            target_options=target_options,
-        )
-    return open_tasks(
-        hosts.origin,
-        hosts.target,
-        point.transport,
-        family=hosts.family,
-        options=options,
-        target_options=target_options,
-    )
+        return open_task_flows(_flows(hosts, point), point.transport, **chosen)
+    return open_tasks(hosts.origin, hosts.target, point.transport, **chosen)
 
 
 @OPENERS.of("PAIR")
 def _open_pairs(hosts: EndHosts, point: PlannedPoint) -> Session:
-    options, target_options = _options(hosts, point)
+    chosen = _chosen(hosts, point)
     if point.kind.is_unanswered:
         address = target_address(hosts.origin, hosts.target, hosts.family)
         port = point.spec.of(Generated).port
         return open_generator(
-            hosts.origin, address, port, hosts.family, options, transport=point.transport
+            hosts.origin,
+            address,
+            port,
+            hosts.family,
+            chosen["options"],
+            transport=point.transport,
         )
     if _has_flows(point):
-        return open_flows(
-            _flows(hosts, point),
-            point.transport,
-            family=hosts.family,
-            options=options,
-            target_options=target_options,
-        )
-    return open_pair(
-        hosts.origin,
-        hosts.target,
-        point.transport,
-        family=hosts.family,
-        options=options,
-        target_options=target_options,
-    )
+        return open_flows(_flows(hosts, point), point.transport, **chosen)
+    return open_pair(hosts.origin, hosts.target, point.transport, **chosen)
+
+
+def _chosen(hosts: EndHosts, point: PlannedPoint) -> dict[str, Any]:
+    """What the two ends are opened with, by the words of those that open."""
+    options, target_options = _options(hosts, point)
+    return {"family": hosts.family, "options": options, "target_options": target_options}
 
 
 def _options(hosts: EndHosts, point: PlannedPoint) -> tuple[dict[str, Any], dict[str, Any]]:

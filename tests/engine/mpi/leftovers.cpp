@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
+#include "made_folder.hpp"
 
 namespace {
 
@@ -22,20 +23,10 @@ using namespace sonde;
 
 class Folder {
 public:
-    Folder() : path_("/dev/shm/sonde-leftovers-XXXXXX") {
-        REQUIRE(::mkdtemp(path_.data()) != nullptr);
-    }
-    ~Folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] std::string path() const { return folder_.path().string(); }
     // Of 4096 bytes, last changed so long ago.
     [[nodiscard]] Descriptor make(const std::string& name, std::chrono::seconds age) const {
-        Descriptor file(::open((path_ + "/" + name).c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+        Descriptor file(::open((path() + "/" + name).c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
         REQUIRE(::ftruncate(file.get(), 4096) == 0);
         timespec when{::time(nullptr) - age.count(), 0};
         const timespec times[2] = {when, when};
@@ -44,7 +35,7 @@ public:
     }
     [[nodiscard]] std::vector<std::string> names() const {
         std::vector<std::string> found;
-        for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+        for (const auto& entry : std::filesystem::directory_iterator(path())) {
             found.push_back(entry.path().filename());
         }
         std::sort(found.begin(), found.end());
@@ -52,7 +43,7 @@ public:
     }
 
 private:
-    std::string path_;
+    MadeFolder folder_{"/dev/shm"};
 };
 
 constexpr std::chrono::seconds minute{60};
