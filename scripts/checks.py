@@ -154,9 +154,12 @@ def build_step(preset: str) -> Step:
 
 
 def together_step() -> Step:
-    """A first build compiles sources in groups, where a name may stand once."""
+    """A first build compiles sources in groups, where a name may stand once; the wheel's tests do
+    so with all but these."""
     step = build_step("together")
-    return replace(step, about="the workers, as a first build compiles them", is_idle=True)
+    return replace(
+        step, about="MPI's and PVM's parts, as a first build compiles them", is_idle=True
+    )
 
 
 def doctest_missing() -> str | None:
