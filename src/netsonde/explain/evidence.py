@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netsonde.catalogue.point import AllPairs, Program
+from netsonde.catalogue.transport import transport_row
 from netsonde.explain.data import Seen
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.figures.packets import packets_of
@@ -101,7 +102,7 @@ def point_in_words(point: Point) -> str:
         return f"{point.spec.in_words} ({point.id})"
     what = point.operation or point.test
     size = f" of {bytes_in_words(point.message_bytes)}" if point.message_bytes else ""
-    return f"{point.transport.upper()} {what}{size} ({point.id})"
+    return f"{transport_row(point.transport).title} {what}{size} ({point.id})"
 
 
 def facts_of(run: Run, point: Point, rank: int) -> tuple[str, dict[str, object]]:

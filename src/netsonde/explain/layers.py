@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from netsonde.catalogue.transport import TRANSPORTS, Transport
+from netsonde.catalogue.transport import TRANSPORTS, Transport, transport_row
 from netsonde.explain.data import Finding, Seen
 from netsonde.figures.alike import LAUNCH, SIZE, TRANSPORT, alike, condition, told_apart
 from netsonde.figures.data import Figure
@@ -166,7 +166,7 @@ def _layers(groups: Sequence[Sequence[Point]], medians: Mapping[str, Figure]) ->
     return [
         Layer(
             tuple(group),
-            " ".join(filter(None, (group[0].transport.upper(), _in_brackets(names, group[0])))),
+            f"{transport_row(group[0].transport).title} {_in_brackets(names, group[0])}".rstrip(),
             spread([medians[p.id].value for p in group]).median,
         )
         for group in ordered

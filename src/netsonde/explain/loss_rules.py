@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
@@ -208,7 +209,7 @@ def _lost(seen: Seen, point: Point, figure: Figure, located: Located | None) -> 
     told = f"; {located.evidence}" if located else ""
     return Finding(
         "warning",
-        f"{figure.transport.upper()} lost {_share_lost(point, figure):.3%} of "
+        f"{transport_row(figure.transport).title} lost {_share_lost(point, figure):.3%} of "
         f"{format_size(figure.message_bytes)}-byte messages ({figure.test}), {where}.",
         f"{lost_of(point)} of {_messages(point)} messages{_each_way(point)}; receive buffer "
         f"overflows: {overflows}{told}.{frames_lost(seen.run, point)}",

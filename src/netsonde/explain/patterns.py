@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of
 from netsonde.figures.patterns import (
@@ -201,9 +202,9 @@ def _finding(point: Point, best: dict[str, float], slow: dict[str, float], usual
         "warning",
         f"{who} {'is' if len(names) == 1 else 'are'} slower than the other "
         f"{len(best) - len(slow)} hosts: every flow of it is.",
-        f"{point.transport.upper()} {point.test} of {len(best)} equal hosts ({point.id}), best "
-        f"flow of each: {shown}; the others {format_rate(others[0])} to {format_rate(others[-1])}, "
-        f"median {format_rate(usual)}.{partner}",
+        f"{transport_row(point.transport).title} {point.test} of {len(best)} equal hosts "
+        f"({point.id}), best flow of each: {shown}; the others {format_rate(others[0])} "
+        f"to {format_rate(others[-1])}, median {format_rate(usual)}.{partner}",
         f"Compare {names[0]} with another: ethtool (speed, errors), load, CPU frequency; "
         f"netsonde host {names[0]}",
         ids_of([point]),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import find_point, point_in_words
 from netsonde.figures.data import Figure
@@ -37,7 +38,7 @@ def link_share(seen: Seen) -> Iterator[Finding]:
         best, points = headline.figure, headline.points
         size = bytes_in_words(best.message_bytes)
         of = ", ".join(filter(None, (f"Messages of {size}", headline.condition)))
-        text = f"{transport.upper()} carries {format_rate(best.value)} of payload"
+        text = f"{transport_row(transport).title} carries {format_rate(best.value)} of payload"
         if rate is None:
             yield Finding(
                 "note",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.explain.causes import Case, Cause, causes_of, segments_per_message
 from netsonde.explain.data import Finding, Seen
 from netsonde.figures.alike import SIZE, the_factor
@@ -60,7 +61,7 @@ def _facts(run: Run, point: Point) -> Mapping[str, Any]:
 
 def title(sweep: Sweep) -> str:
     """``TCP latency, buffer 64k``."""
-    name = f"{sweep.transport.upper()} {sweep.test}"
+    name = f"{transport_row(sweep.transport).title} {sweep.test}"
     return f"{name}, {sweep.label}" if sweep.label else name
 
 
