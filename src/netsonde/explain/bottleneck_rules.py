@@ -74,8 +74,14 @@ def bottleneck(seen: Seen) -> Iterator[Finding]:
     if not found:
         return
     _, point, rate = min(found, key=lambda item: item[0])
+    link, own = link_rate_bit_per_s(seen.run, point) or 0.0, own_queue(seen.run, point, 0)
     varies = _varies(seen, point)
-    yield _varying(seen, point, rate, varies) if varies else _narrow(seen, point, rate)
+    if own and own.shapes(link, _on_the_wire(seen, point, rate)):
+        yield own_shaper(point, own, rate, f"the link has {format_rate(link)}")
+    elif varies:
+        yield _varying(seen, point, rate, varies)
+    else:
+        yield _narrow(seen, point, rate)
 
 
 def _on_the_wire(seen: Seen, point: Point, rate: float) -> float:
@@ -178,9 +184,6 @@ def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
     link = link_rate_bit_per_s(seen.run, point) or 0.0
     wire = _on_the_wire(seen, point, rate)
     full = f", {format_rate(wire)} on the line" if wire > rate else ""
-    own = own_queue(seen.run, point, 0)
-    if own and own.shapes(link, wire):
-        return own_shaper(point, own, rate, f"the link has {format_rate(link)}")
     where = (
         f"Under load a round trip takes {format_time(queue_ns + least)} instead of "
         f"{format_time(least)}, so about {bytes_in_words(round(rate * queue_ns / 8e9))} wait "

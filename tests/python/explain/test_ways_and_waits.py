@@ -58,6 +58,18 @@ def test_a_shaper_is_at_the_host_that_has_it(set_to, kinds, overlimits, place):
     assert ("own queue" in finding.claim) == (place == "sender kernel")
 
 
+def test_a_shaper_that_waits_vary_before_is_still_the_shaper():
+    """Its bucket fills while a busy machine rests, so batches have more than it is set to."""
+    made = narrow([230e6] * 6, round_trips=[12 * MS] * 5)
+    for batch, idle_ns in zip(made.batches, (1, 5, 2, 4, 9, 3), strict=True):
+        batch.ends[0].counters["sync_round_trip_ns"] = idle_ns * MS
+    (finding,) = found(made, kind="varying-way", path=LINK_1G)
+    hosts = {"h1": queue(200e6), "h2": FACTS}
+    (finding,) = found(made, kind="bottleneck", hosts=hosts, path=LINK_1G)
+    assert finding.place == "sender kernel"
+    assert not found(made, kind="varying-way", hosts=hosts, path=LINK_1G)
+
+
 def test_what_a_discipline_dropped_is_lost_in_the_sender():
     lost = datagrams(1000, 800, 800, 800)
     origin = lost.batches[0].ends[0]
