@@ -229,7 +229,7 @@ _ROWS = (
         message="a message over libfabric",
         layer=4,
         colour="violet",
-        symbol="star",
+        symbol="cross",
         dash="dashdot",
         summary="Measure libfabric, by which programs use InfiniBand, Slingshot, Omni-Path, EFA "
         "and RoCE, between this host and another.",
