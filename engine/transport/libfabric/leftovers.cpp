@@ -36,11 +36,18 @@ std::string_view memory_of(std::string_view name) {
     return name.find('/') == std::string_view::npos ? name : std::string_view{};
 }
 
+bool is_there(const std::string& memory) {
+    return ::access(("/dev/shm/" + memory).c_str(), F_OK) == 0;
+}
+
+constexpr int most_looks = 50;
+constexpr useconds_t between_looks_us = 2'000;
+
 } // namespace
 
 bool may_be_here(std::string_view name) {
-    const std::string_view memory = memory_of(name);
-    return memory.empty() || ::access(("/dev/shm/" + std::string(memory)).c_str(), F_OK) == 0;
+    const std::string memory(memory_of(name));
+    return memory.empty() || is_there(memory);
 }
 
 void remove_shared_memory_of(std::string_view name) noexcept {
@@ -52,8 +59,15 @@ void remove_shared_memory_of(std::string_view name) noexcept {
         return;
     }
     try {
-        if (process > 0 && is_gone(process)) {
-            ::shm_unlink(std::string(name).c_str());
+        const std::string memory(name);
+        // Who is being killed closes its connections before it is gone, and who ends by itself
+        // removes its memory just now.
+        for (int look = 0; process > 0 && look < most_looks && is_there(memory); ++look) {
+            if (is_gone(process)) {
+                ::shm_unlink(memory.c_str());
+                return;
+            }
+            ::usleep(between_looks_us);
         }
     } catch (...) { // no memory for a name: the file stays
     }
