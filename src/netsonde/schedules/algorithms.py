@@ -163,6 +163,6 @@ _SETTINGS = {
     "segment": _Setting("segment_bytes", "segment_bytes", parse_size_bytes),
     "window": _Setting("window", "window", partial(_count, "window")),
     "permutation": _Setting("permutation", "permutation", _permutation),
-    "hierarchy": _Setting("hierarchy", "hierarchy", parse_hierarchy),
+    "hierarchy": _Setting("hierarchy", "hierarchy", lambda text: tuple(parse_hierarchy(text))),
     "remap": _Setting("remap", "hierarchy", lambda _: True, is_switch=True),
 }
