@@ -10,6 +10,7 @@
 
 #include "core/request.hpp"
 #include "fabric/virtual_time.hpp"
+#include "protocol/go_back_n.hpp"
 #include "schedule/schedule.hpp"
 
 namespace sonde::simulator {
@@ -108,7 +109,7 @@ struct HostGroup {
 };
 
 enum class TransportKind : std::uint8_t { datagram, go_back_n, tcp };
-enum class Acknowledge : std::uint8_t { immediate, delayed, piggyback };
+using protocol::Acknowledge;
 
 struct TransportPlan {
     TransportKind kind = TransportKind::datagram;

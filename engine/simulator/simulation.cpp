@@ -218,11 +218,11 @@ void Simulation::count_ranks(Outcome& out) {
     if (scenario_.record.events) {
         out.events_of.resize(scenario_.hosts);
         for (std::uint32_t flow = 0; flow < transport_->flows(); ++flow) {
-            const auto& runs = transport_->events_of(flow);
-            if (!runs.empty()) {
+            const protocol::Log* log = transport_->events_of(flow);
+            if (log != nullptr && !log->runs().empty()) {
                 const Flow& of = transport_->flow_at(flow);
                 out.events_of[network_.rank_of(of.source)].push_back(
-                    {network_.rank_of(of.target), runs});
+                    {network_.rank_of(of.target), *log});
             }
         }
     }

@@ -18,7 +18,7 @@ struct NamedCount {
 
 struct RankEvents {
     std::uint32_t target = 0;
-    std::vector<EventRun> runs;
+    protocol::Log log;
 };
 
 struct Outcome {

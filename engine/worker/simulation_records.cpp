@@ -71,7 +71,7 @@ void write_queues(RecordWriter& writer, const std::vector<QueueSeries>& queues) 
 void write_events(RecordWriter& writer, const std::vector<RankEvents>& events) {
     std::vector<std::int64_t> targets, kinds, counts, at_ns;
     for (const RankEvents& of : events) {
-        for (const EventRun& run : of.runs) {
+        for (const protocol::EventRun& run : of.log.runs()) {
             targets.push_back(of.target);
             kinds.push_back(static_cast<std::int64_t>(run.event));
             counts.push_back(run.count);

@@ -135,13 +135,14 @@ TEST_CASE("Go-Back-N: one Nack for each gap, and what follows it is sent again")
     REQUIRE(outcome.events_of[0].size() == 1);
     std::array<std::int64_t, 3> counts{};
     VirtualTime last = 0;
-    for (const EventRun& run : outcome.events_of[0][0].runs) {
+    for (const protocol::EventRun& run : outcome.events_of[0][0].log.runs()) {
         counts[static_cast<std::size_t>(run.event)] += run.count;
         CHECK(run.at >= last);
         last = run.at;
     }
     CHECK(counts[1] == static_cast<std::int64_t>(sender.fast_retransmits));
-    CHECK(counts[2] == static_cast<std::int64_t>(sender.time_outs));
+    CHECK(counts[2] <=
+          static_cast<std::int64_t>(sender.time_outs)); // packets that ran out together
     CHECK(counts[0] > 15'000);
 }
 
