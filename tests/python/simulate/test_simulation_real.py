@@ -151,7 +151,8 @@ def results_of(program: Path, scenario: SimulationScenario) -> list[list[dict[st
     return [list(each.records) for each in found]
 
 
-def test_no_line_carries_more_than_it_can(sonde_sim: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("sonde_sim")
+def test_no_line_carries_more_than_it_can(tmp_path: Path) -> None:
     """All of it fits into the rings and buffers at once, and one line is faster than the others."""
     text = """
     name = "wide"
