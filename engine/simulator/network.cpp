@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "fabric/room.hpp"
+
 namespace sonde::simulator {
 
 namespace {
@@ -10,11 +12,6 @@ namespace {
 constexpr std::uint32_t frame_header = 14;
 
 std::uint32_t frame_bytes(std::uint32_t bytes) { return bytes + frame_header; }
-
-// What a port has of a switch's common memory.
-std::int64_t beyond_reserve(std::int64_t held, std::int64_t reserve) {
-    return held > reserve ? held - reserve : 0;
-}
 
 } // namespace
 
