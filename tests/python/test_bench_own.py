@@ -16,6 +16,7 @@ from bench import authenticated, fabric_wait, installed, tracing, waiting
 from bench.__main__ import OWN, _arguments, _wanted
 from bench.ours import open_session
 from bench.peers import Route
+from bench.schedules import pairs_in
 from bench.turns import Beside, beside, in_turn, line
 
 from netsonde.errors import HostError
@@ -100,6 +101,7 @@ def test_they_are_chosen_by_their_names() -> None:
         "fabric-wait",
         "installed",
         "pages",
+        "schedules",
         "simulator",
         "simulator-peers",
         "simulator-growth",
@@ -176,3 +178,13 @@ def test_what_tags_cost_is_measured_with_and_without() -> None:
     said = authenticated.lines(found)
     assert len(said) == 1 + len(authenticated.MEASURED) + 2
     assert all(len(text) <= 80 for text in said)
+
+
+def test_schedules_are_compared_at_each_size() -> None:
+    said = "[doctest] 3\n8 1010.0 1000.0\n8 1020.0 1000.0\n1024 2000.0 2000.0\n"
+    found = pairs_in("loopback", said)
+    assert [(one.title, one.ratio.n) for one in found] == [
+        ("loopback 8 bytes", 2),
+        ("loopback 1k bytes", 1),
+    ]
+    assert found[0].ratio.ratio == pytest.approx(1.015)
