@@ -14,7 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <ranges>
+#include <span>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -283,8 +283,8 @@ std::string Daemon::await_question(const Patience& patience) {
         words_of(await_line(patience, "asked for the next host", [](const std::string& candidate) {
             return std::ranges::count(words_of(candidate), manual_switch) == 1;
         }));
-    std::string question; // all but the program
-    for (const std::string& word : words | std::views::drop(1)) {
+    std::string question;                                         // all but the program
+    for (const std::string& word : std::span(words).subspan(1)) { // there is the switch at least
         question += question.empty() ? word : ' ' + word;
     }
     return question;
