@@ -55,7 +55,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "lab": BASICS | {"launch"},
     "hosts": BASICS | {"launch", "lab"},  # what a user writes for hosts of any launcher
     "serve": BASICS | {"launch"},
-    "study": BASICS | NUMBERS | {"records", "ranks", "peers", "figures", "launch", "lab", "hosts"},
+    "study": BASICS
+    | NUMBERS
+    | {"records", "ranks", "peers", "figures", "launch", "lab", "hosts", "schedules"},
     "report": BASICS
     | NUMBERS
     | {"records", "ranks", "peers", "figures", "explain", "compare", "history"},
@@ -104,7 +106,7 @@ ENGINE_ARROWS: dict[str, set[str]] = {
     "host_benchmarks": {"core"},
     "transport": {"core"},
     "test": {"core", "transport"},
-    "collective": {"core", "transport"},
+    "collective": {"core", "transport", "schedule"},  # executed over MPI
     "fabric": {"core"},  # the switch as a model, which the emulator plays
     "tracer": {"core", "counters"},
     "simulator": {"core", "schedule", "protocol", "fabric"},
