@@ -258,6 +258,15 @@ Arrived play_frames(const Cluster& cluster, std::uint64_t& lost) {
     return exit.arrived;
 }
 
+// Frames of one host to another arrive in the order in which they were sent.
+bool keep_order(const Arrived& arrived) {
+    return std::adjacent_find(arrived.begin(), arrived.end(), [](const auto& a, const auto& b) {
+               const auto& [a_from, a_to, a_number] = a.first;
+               const auto& [b_from, b_to, b_number] = b.first;
+               return a_from == b_from && a_to == b_to && a.second >= b.second;
+           }) == arrived.end();
+}
+
 } // namespace
 
 TEST_CASE("the switch on frames and the simulated one agree on every frame") {
@@ -277,6 +286,7 @@ TEST_CASE("the switch on frames and the simulated one agree on every frame") {
         const Arrived on_frames = play_frames(cluster, lost_played);
         CHECK(lost_simulated == lost_played);
         CHECK(simulated == on_frames);
+        CHECK(keep_order(on_frames));
         dropped += lost_played;
         frames += on_frames.size();
     }
