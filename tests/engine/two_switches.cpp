@@ -66,6 +66,9 @@ Cluster draw(std::uint64_t seed) {
     made.cut_through = below(2) == 0;
     made.latency_ns = below(2) == 0 ? 0 : number(1, 30'000);
     made.leaves = below(3) == 0 ? 2 + below(2) : 0;
+    if (made.architecture == "shared" && made.leaves > 0) { // or a flood reaches not all switches
+        made.packets += 10;
+    }
     made.uplink = rate();
     made.reserve = below(2) == 0 ? 0 : number(1, 10);
     const auto hosts = static_cast<std::size_t>(number(3, 8));
