@@ -164,7 +164,9 @@ class Bounds(PointSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern(PointSpec):
-    """Flows between many hosts."""
+    """Flows between many hosts: the first so many of those that are named, None for all."""
+
+    hosts: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -126,6 +126,11 @@ class Test:
         return self.family is Family.ALL_PAIRS
 
     @property
+    def takes_some_hosts(self) -> bool:
+        """Whether it can be asked of fewer hosts than are named, several numbers of them."""
+        return self.is_all_pairs or self.in_pairs
+
+    @property
     def is_of_many(self) -> bool:
         """Whether it takes all hosts that are named, not two of them."""
         return self.is_pattern or self.is_all_pairs

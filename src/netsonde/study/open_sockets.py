@@ -10,7 +10,7 @@ from typing import Any
 from netsonde.catalogue.behind import Behind
 from netsonde.catalogue.option import End
 from netsonde.catalogue.options.sockets import SOCKETS
-from netsonde.catalogue.point import EveryPair, Generated, Program
+from netsonde.catalogue.point import EveryPair, Generated, Pattern, Program
 from netsonde.catalogue.transport import Ends
 from netsonde.errors import HostError
 from netsonde.launch import fabric  # noqa: F401  says whether it is here
@@ -117,7 +117,8 @@ def _has_flows(point: PlannedPoint) -> bool:
 
 def _flows(hosts: EndHosts, point: PlannedPoint) -> list[tuple[Host, Host]]:
     if point.kind.is_of_many:
-        taken = point.spec.hosts if isinstance(point.spec, EveryPair) else len(hosts.many)
+        some = isinstance(point.spec, EveryPair | Pattern) and point.spec.hosts
+        taken = some or len(hosts.many)
         if taken > len(hosts.many):
             raise HostError(f"{taken} hosts are to take part, and there are {len(hosts.many)}")
         return [(hosts.many[a], hosts.many[b]) for a, b in flows_of(point.test, taken)]

@@ -248,8 +248,12 @@ _TESTS = (
         "{pairs:=} goes with {test:=all-pairs}, not with {test:value}",
     ),
     Rule(
-        lambda b: b["among"] and not b["kind"].is_all_pairs,
-        "{among} goes with {test:=all-pairs}, not with {test:value}",
+        lambda b: b["among"] and not b["kind"].takes_some_hosts,
+        "{among} goes with {test:=all-pairs} and {test:=pairs}, not with {test:value}",
+    ),
+    Rule(
+        lambda b: b["kind"].in_pairs and any(hosts % 2 for hosts in b["among"]),
+        "{among} of {test:=pairs} are even numbers: each host has one partner",
     ),
     Rule(
         lambda b: b["port"] is not None and not b["kind"].is_unanswered,
