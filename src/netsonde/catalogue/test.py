@@ -25,6 +25,7 @@ class Family(Enum):
     CLOCKS = "clocks compared"
     THREADS = "round trips of several threads"
     BOUNDS = "what limits a transport, beside messages"
+    COSTS = "what a message costs its hosts"
     PROGRAM = "runs of a user's own program"
     ROUNDS = "rounds in which all hosts meet in pairs"
     ALL_PAIRS = "round trips of all pairs of hosts, alone and all at once"
@@ -46,7 +47,9 @@ class Test:
     a least size. ``has_rounds``: all origins send one block at one instant. ``has_victim``: one
     flow is unlike the others, and alone in every other batch. ``one_in_all``: the last host is an
     end of every flow. ``by_sets``: flows can be between hosts that share none.
-    ``in_pairs``: each host has one partner, so that their number is even.
+    ``in_pairs``: each host has one partner, so that their number is even. ``grows``: asked of more
+    and more pairs at once. ``overflows``: all origins begin one block at one instant, in silence,
+    and blocks grow until somebody has no room.
     ``fewest_hosts`` is how many a pattern needs.
     ``shown_with``: parameters of a point that its name has already. ``mains``: figures that stand
     for it together. ``one_run``: what a sample is called that is a run of its own. ``usual_size``
@@ -75,6 +78,8 @@ class Test:
     one_in_all: bool = False
     by_sets: bool = False
     in_pairs: bool = False
+    grows: bool = False
+    overflows: bool = False
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
     mains: tuple[str, ...] = ()
@@ -133,7 +138,7 @@ class Test:
     @property
     def has_like_flows(self) -> bool:
         """Whether its flows can be compared with each other."""
-        return self.is_pattern and not self.has_victim
+        return self.is_pattern and not (self.has_victim or self.grows or self.overflows)
 
     @property
     def is_operation(self) -> bool:
@@ -182,9 +187,15 @@ class Test:
         return self.is_operation or self.compares_clocks
 
     @property
+    def is_cost(self) -> bool:
+        """Whether it takes a message's cost at a host apart."""
+        return self.family is Family.COSTS
+
+    @property
     def takes_rate(self) -> bool:
         """Whether datagrams leave at a rate that can be asked for."""
-        return self.is_one_way_stream or self.is_unanswered or self.is_pattern
+        own = self.grows or self.overflows
+        return self.is_one_way_stream or self.is_unanswered or (self.is_pattern and not own)
 
     @property
     def sends_back(self) -> bool:
@@ -399,6 +410,57 @@ _ROWS = (
         asked="open_loop",
         has_victim=True,
         fewest_hosts=3,
+        usual_size="64",
+    ),
+    Test(
+        "bisection",
+        "bisection",
+        Family.PATTERN,
+        main="bisection_round_trip_median_ns",
+        tells=(
+            ("one_pair_round_trip_median_ns", "one pair"),
+            ("bisection_round_trip_median_ns", "all pairs"),
+            ("bisection_slowdown_times", "times"),
+        ),
+        asked="latency",
+        grows=True,
+        in_pairs=True,
+        fewest_hosts=2,
+        usual_size="64",
+    ),
+    Test(
+        "burst",
+        "burst",
+        Family.PATTERN,
+        main="burst_lost_ratio",
+        tells=(
+            ("burst_lost_ratio", "lost of the largest"),
+            ("burst_passed_messages", "passed whole"),
+            ("burst_room_messages", "room found"),
+        ),
+        asked="stream",
+        overflows=True,
+        fewest_hosts=3,
+    ),
+    Test(
+        "sends",
+        "sends",
+        Family.COSTS,
+        main="send_cost_median_ns",
+        tells=(("send_cost_median_ns", "a send"), ("send_equilibrium_ns", "when all is full")),
+        asked="stream",
+    ),
+    Test(
+        "overheads",
+        "overheads",
+        Family.COSTS,
+        main="receive_cost_median_ns",
+        tells=(
+            ("send_cost_median_ns", "a send"),
+            ("receive_cost_median_ns", "a receive"),
+            ("arrival_cost_median_ns", "an arrival"),
+            ("arrivals_rejected_ratio", "rejected"),
+        ),
         usual_size="64",
     ),
     Test(

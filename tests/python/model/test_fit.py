@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from netsonde.model.fit import BurstLoss, Observation, Observed, fit_buffer, fit_platform
+from netsonde.model.buffers import BurstLoss, fit_buffer
+from netsonde.model.fit import Observation, Observed, fit_platform
 from netsonde.model.platform import Architecture
 from netsonde.model.views import hockney
 
