@@ -72,3 +72,24 @@ def slowest_of_ns(
     """The slowest of so many at once, each drawn on its own, shape (draws,)."""
     chance = np.random.default_rng(seed)
     return np.asarray(chance.choice(np.asarray(times_ns, np.float64), (draws, many)).max(axis=1))
+
+
+def gathered_ns(
+    times_ns: npt.ArrayLike,
+    messages: int,
+    gap_ns: float,
+    *,
+    draws: int = DRAWS,
+    seed: int = 1,
+) -> npt.NDArray[np.float64]:
+    """When the last of so many messages is in, shape (draws,), that leave for one receiver at one
+    instant: each takes a time of ``times_ns`` alone, and the receiver one in ``gap_ns`` at most."""
+    if messages < 1:
+        raise ValueError(f"{messages} messages; expected 1 or more")
+    chance = np.random.default_rng(seed)
+    alone = chance.choice(np.asarray(times_ns, np.float64), (draws, messages))
+    arrivals = np.sort(alone, axis=1)
+    # Each waits for those before it: t_i = max(a_i, t_(i-1) + g), so the last one is the greatest
+    # of a_i + (n - 1 - i) g.
+    behind = gap_ns * np.arange(messages - 1, -1, -1)
+    return np.asarray((arrivals + behind).max(axis=1))

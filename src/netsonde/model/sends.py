@@ -18,6 +18,8 @@ FIRST_COUNTS = 3
 """So many of the shortest series say what a send costs that finds room."""
 ALIKE = 0.02
 """Two costs closer than this are one."""
+LEVEL = 0.05
+"""The last two steps of a series that has its equilibrium differ by no more than this."""
 RISEN = 0.25
 """A cost so much above that of the shortest series is one of a send that waited."""
 
@@ -40,7 +42,7 @@ def read_series(counts: npt.ArrayLike, total_ns: npt.ArrayLike) -> SendCosts:
     """Costs from series of ``counts`` sends, shape (n,), which took ``total_ns``, shape (n,).
 
     Of several series of one length the median counts. g_s is the slope between the last three
-    lengths, so that what found room does not weigh; the two steps must agree within 2 %. Raises
+    lengths, so that what found room does not weigh; the two steps must agree within 5 %. Raises
     ``ValueError`` for fewer than four lengths.
     """
     lengths, totals = _medians(as_samples(counts), as_samples(total_ns))
@@ -58,7 +60,7 @@ def read_series(counts: npt.ArrayLike, total_ns: npt.ArrayLike) -> SendCosts:
     ring = int(lengths[risen - 1])
     steps = np.diff(totals[-3:]) / np.diff(lengths[-3:])
     gap = float((totals[-1] - totals[-3]) / (lengths[-1] - lengths[-3]))
-    if len(lengths) - risen < 2 or abs(float(np.diff(steps)[0])) > ALIKE * gap:
+    if len(lengths) - risen < 2 or abs(float(np.diff(steps)[0])) > LEVEL * gap:
         why = "no equilibrium was reached: longer series are needed"
         return SendCosts(overhead, None, float(costs[-1]), ring, why)
     if gap <= (1.0 + ALIKE) * overhead:

@@ -31,6 +31,9 @@ REPEATS = 3
 """Series of each length, of which the median counts."""
 SINGLE = 1024
 """From this length on one is enough: its sends are many."""
+LASTING_NS = 300_000_000
+"""So long lasts a series at least that tells the equilibrium: what delays one by a few milliseconds
+is little beside it."""
 PILOTS = 64
 LEAST_EXCHANGES = 200
 USUAL_EXCHANGES = 1000
@@ -59,7 +62,7 @@ def measure_sends(session: Session, point: PlannedPoint, keep: KeepBatch) -> End
             batch = series.run(over_slowest_ns(count, point.spec), count=count, **settled)
             counts.append(count)
             totals.append(int(batch.ends[0].series["sent_ns"][-1]))
-        if number >= STEP and is_level(counts, totals):
+        if totals[-1] >= LASTING_NS and is_level(counts, totals):
             return Ending("interval", series.batches)
         if series.left_ns <= 0 and number >= STEP:
             return Ending("time", series.batches)
