@@ -95,7 +95,9 @@ def overheads(point: Point) -> Overheads | None:
     trip_ns = float(np.median(trips))
     wait_ns = max(2.0 * trip_ns, 50_000.0)
     segment = (wait_ns - np.minimum(gap, wait_ns)) / np.maximum(readings - 1.0, 1.0)
-    return Overheads(middle_part(send), middle_part(receive), accept(gap, segment, trip_ns), trip_ns)
+    return Overheads(
+        middle_part(send), middle_part(receive), accept(gap, segment, trip_ns), trip_ns
+    )
 
 
 def pair_trips(point: Point) -> Iterator[PairTrips]:

@@ -69,8 +69,9 @@ class Observation:
 @dataclass(frozen=True, slots=True)
 class Observed:
     """All that runs showed of one platform. ``kind`` of their origins; ``messages``: size in bytes
-    and one-way time in ns of whole messages, of any length; ``copies``: the same of copies of memory, by
-    the parameter that they are; ``remarks``: what was left out of what the runs hold, and why."""
+    and one-way time in ns of whole messages, of any length; ``copies``: the same of copies of
+    memory, by the parameter that they are; ``remarks``: what was left out of what the runs hold,
+    and why."""
 
     name: str
     about: str

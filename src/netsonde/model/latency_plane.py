@@ -74,8 +74,12 @@ def fit_plane(
         name: interval(float(found[i]), np.eye(len(_NAMES))[i]) for i, name in enumerate(_NAMES)
     }
     fit = FitQuality(len(times), float(np.sqrt(variance)), max(0.0, explained), each)
+    start, per_byte, per_rank, per_rank_byte = (float(value) for value in found)
     cost = Cost(
-        *(float(value) for value in found),
+        start,
+        per_byte,
+        per_rank,
+        per_rank_byte,
         origin=origin,
         sizes=(int(sizes.min()), int(sizes.max())),
         ranks=(int(many.min()), int(many.max())),

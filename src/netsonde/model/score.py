@@ -21,7 +21,8 @@ WITHIN = 0.05
 @dataclass(frozen=True, slots=True)
 class Scored:
     """One prediction and what was measured: ``low`` and ``high`` bound the latter, None where too
-    few samples do. ``beyond`` are symbols whose values were extrapolated. ``quantiles``: share ->
+    few samples do. ``beyond`` are symbols whose values were extrapolated. ``late``: the emulated
+    network did not keep time meanwhile, so that it counts in no median. ``quantiles``: share ->
     (predicted, measured), where a distribution was foretold."""
 
     test: str
@@ -33,6 +34,7 @@ class Scored:
     low_ns: float | None
     high_ns: float | None
     beyond: tuple[str, ...] = ()
+    late: bool = False
     quantiles: Mapping[float, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -74,19 +76,29 @@ class Score:
     notes: tuple[str, ...] = ()
 
     @property
+    def counted(self) -> list[Scored]:
+        """Those whose network was the one that was asked for; all where none was."""
+        return [one for one in self.items if not one.late] or list(self.items)
+
+    @property
     def median_error(self) -> float:
         """Of the errors' sizes."""
-        return float(np.median([abs(one.error) for one in self.items])) if self.items else 0.0
+        return float(np.median([abs(one.error) for one in self.counted])) if self.items else 0.0
 
     @property
     def median_interval(self) -> Interval | None:
         """Of that median, by order statistics."""
-        return quantile_interval(np.array([abs(one.error) for one in self.items]), 0.5)
+        return quantile_interval(np.array([abs(one.error) for one in self.counted]), 0.5)
+
+    @property
+    def misfits(self) -> list[Scored]:
+        """Of those that count."""
+        return [one for one in self.counted if one.is_misfit]
 
     @property
     def blamed(self) -> list[tuple[str, int]]:
         """Terms of misfits, the most often blamed first."""
-        return Counter(one.foretold.largest for one in self.items if one.is_misfit).most_common()
+        return Counter(one.foretold.largest for one in self.misfits).most_common()
 
     def of_tests(self) -> dict[str, Sequence[Scored]]:
         """By test, in the order in which they came."""

@@ -1,4 +1,4 @@
-"""``netsonde model measure``: a run of all that a platform's parameters are fitted to, and the fit."""
+"""``netsonde model measure``: a run of all that parameters are fitted to, and the fit."""
 
 from __future__ import annotations
 

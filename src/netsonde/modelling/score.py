@@ -6,7 +6,7 @@ Method: docs/methods/model-measure.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class _Seen:
         ranks: int,
         of_rate: float | None = None,
     ) -> Scored:
-        """``of_rate``: the figure is a rate of so many messages' bits at once; else it is a time."""
+        """``of_rate``: the figure is a rate of so many bits' messages at once; else a time."""
         value, low, high = figure.value, figure.low, figure.high
         if of_rate is not None:
             value, low, high = _times_of_rate(of_rate, value, low, high)
@@ -91,8 +91,9 @@ def score_run(platform: Platform, run: Run) -> Score:
         hosts = len({end.host for batch in point.batches for end in batch.ends.values()})
         single = _single_ns(run, point)
         seen = _Seen(point, of_point.get(point.id, {}), platform, hosts, single)
+        late = is_late(point)
         try:
-            items += scorer(seen)
+            items += (replace(one, late=late) for one in scorer(seen))
         except (ValueError, KeyError) as error:
             notes.append(f"{point.test} of {point.message_bytes} bytes: {error}")
     if not items:
@@ -101,6 +102,12 @@ def score_run(platform: Platform, run: Run) -> Score:
             + (f": {notes[0]}" if notes else "")
         )
     return Score(tuple(items), tuple(dict.fromkeys(notes)))
+
+
+def is_late(point: Point) -> bool:
+    """Whether an emulated network came later than it may at a point."""
+    lab = point.checks.get("lab")
+    return isinstance(lab, Mapping) and lab.get("valid") is False
 
 
 def _times_of_rate(

@@ -45,7 +45,7 @@ def score_lines(platform: Platform, score: Score) -> list[str]:
 def _line(one: Scored) -> str:
     interval = one.error_interval
     said = f"{interval[0]:+.1%}..{interval[1]:+.1%}" if interval else "-"
-    mark = " *" if one.is_misfit else ""
+    mark = " late" if one.late else " *" if one.is_misfit else ""
     times = f"{format_time(one.foretold.time_ns):>12}{format_time(one.measured_ns):>12}"
     return f"  {one.what:<24}{one.size_bytes:>6}{times}{one.error:>+9.1%}  {said}{mark}"
 
@@ -53,13 +53,21 @@ def _line(one: Scored) -> str:
 def _in_all(platform: Platform, score: Score) -> list[str]:
     interval = score.median_interval
     worth = f" ({interval.low:.1%}..{interval.high:.1%})" if interval else ""
-    misfits = [one for one in score.items if one.is_misfit]
+    misfits, counted = score.misfits, score.counted
     lines = textwrap.wrap(
-        f"{len(score.items)} predictions of {platform.name}: the median error is "
+        f"{len(counted)} predictions of {platform.name}: the median error is "
         f"{score.median_error:.1%}{worth}; {len(misfits)} are misfits (*: certainly more than "
         f"{WITHIN:.0%} beside it).",
         WIDTH,
     )
+    late = sum(one.late for one in score.items)
+    if late:
+        left = "there are no others, so they count" if counted[0].late else "they do not count"
+        lines += textwrap.wrap(
+            f"Of {len(score.items)}, at {late} the emulated network came late: {left}. A slower "
+            "one, or a machine that is free, keeps time.",
+            WIDTH,
+        )
     if misfits:
         worst = max(misfits, key=lambda one: abs(one.error))
         blamed = ", ".join(f"{term} in {count}" for term, count in score.blamed)
@@ -102,10 +110,10 @@ def _item(one: Scored) -> dict[str, Any]:
         "error": one.error,
         "error_interval": one.error_interval,
         "misfit": one.is_misfit,
+        "late": one.late,
         "extrapolated": list(one.beyond),
         "quantiles": [
-            {"share": q, "predicted_ns": a, "measured_ns": b}
-            for q, (a, b) in one.quantiles.items()
+            {"share": q, "predicted_ns": a, "measured_ns": b} for q, (a, b) in one.quantiles.items()
         ],
     }
 
@@ -160,7 +168,7 @@ def _beside(score: Score) -> Plot | None:
         "Predicted and measured times",
         "Sizes, pairs and patterns that the fit has not seen, with the intervals of what was "
         "measured.",
-        f"The median error of {len(score.items)} predictions is {score.median_error:.1%}.",
+        f"The median error of {len(score.counted)} predictions is {score.median_error:.1%}.",
         [panel],
         named,
         rows,

@@ -131,9 +131,7 @@ def fit_answer(
     return Answer(lines, document)
 
 
-def measured_answer(
-    fitted: Fitted, run: Path, out: Path | None, as_model: str | None
-) -> Answer:
+def measured_answer(fitted: Fitted, run: Path, out: Path | None, as_model: str | None) -> Answer:
     """A platform that was measured; with ``out`` it is written there, whatever it is shown as."""
     with in_words():
         if as_model is not None:

@@ -241,9 +241,8 @@ def _measured(
         for one in pair_trips(point):
             for trip_ns in one.medians_ns:
                 yield seen("pair_trip", float(trip_ns) / 2.0, 2 * one.pairs)
-    elif point.kind.has_like_flows and point.kind.one_in_all and not point.kind.has_rounds:
-        if point.spec.rate_bit_per_s is None and _is_to_one(point):
-            yield from (seen("flooded", gap) for gap in _flooded_ns(point))
+    elif point.spec.rate_bit_per_s is None and _is_to_one(point):
+        yield from (seen("flooded", gap) for gap in _flooded_ns(point))
     trips = point.series("round_trip_ns")
     if point.kind.asks_round_trip and len(trips):
         yield seen("one_way", float(np.median(trips)) / 2.0)
@@ -291,8 +290,10 @@ def _costs(
 
 
 def _is_to_one(point: Point) -> bool:
-    """Whether one host receives from all others."""
-    batch = point.batches[0]
+    """Whether one host receives from all others, as fast as they send."""
+    kind, batch = point.kind, point.batches[0]
+    if not kind.has_like_flows or not kind.one_in_all or kind.has_rounds:
+        return False
     targets = {end.host for rank, end in batch.ends.items() if rank % 2}
     return len(targets) == 1 and len(batch.ends) > 2
 

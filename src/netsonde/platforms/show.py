@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -99,20 +99,21 @@ def fit_document(fitted: Fitted) -> dict[str, Any]:
     return found
 
 
-_MODELS = {"hockney": hockney, "logp": logp, "loggp": loggp}
+_MODELS: Mapping[str, Callable[[Platform, int], Any]] = {
+    "hockney": hockney,
+    "logp": lambda platform, ranks: logp(platform, ranks=ranks),
+    "loggp": lambda platform, ranks: loggp(platform, ranks=ranks),
+    "plogp": lambda platform, ranks: plogp(platform, platform.packet_bytes, ranks),
+}
 
 
 def in_another_model(platform: Platform, name: str) -> tuple[list[str], dict[str, Any]]:
     """A platform as Hockney, LogP, LogGP or PLogP see it: lines, and a document. Raises
     ``ValueError`` for another name and where a parameter is missing."""
     ranks = platform.ranks or 2
-    if name == "plogp":
-        found: Any = plogp(platform, platform.packet_bytes, ranks)
-    elif name in _MODELS:
-        found = _MODELS[name](platform, ranks=ranks)
-    else:
-        raise ValueError(f"--as {name}: expected {', '.join((*_MODELS, 'plogp'))}")
-    document = asdict(found)
+    if name not in _MODELS:
+        raise ValueError(f"--as {name}: expected {', '.join(_MODELS)}")
+    document = asdict(_MODELS[name](platform, ranks))
     flat = {**document.pop("small", {}), **document}
     lines = [f"{platform.name} as {name}, {ranks} processes"]
     lines += [f"    {key:<28}{value:>16.6g}" for key, value in flat.items()]

@@ -10,7 +10,9 @@ from netsonde.stats.arrays import FloatArray, as_samples
 TAIL = 0.1
 
 
-def middle_part(samples: npt.ArrayLike, tail: float = TAIL, *, in_order: bool = False) -> FloatArray:
+def middle_part(
+    samples: npt.ArrayLike, tail: float = TAIL, *, in_order: bool = False
+) -> FloatArray:
     """Samples without the least and the greatest tenth, shape (n,), unit unchanged; ``in_order``:
     without the first and the last tenth as they came.
 

@@ -1,5 +1,5 @@
-"""What a message costs its hosts: series of sends with pauses, and messages whose sender watches its
-own time.
+"""What a message costs its hosts: series of sends with pauses, and messages whose sender watches
+its own time.
 
 Method: docs/methods/model-measure.md.
 """
