@@ -94,23 +94,13 @@ def fit_buffer(bursts: Sequence[BurstLoss], notes: list[str]) -> BufferFit | Non
     chosen: Architecture = best[0] if told_apart else "output"
     if not told_apart:
         notes.append(
-            "bursts do not tell the switch's architecture: vary sources and sinks; B_L is as if "
-            "outputs have buffers"
+            "bursts do not tell the switch's architecture: vary sources and sinks (six hosts make "
+            "bursts to two sinks); B_L is as if outputs have buffers"
         )
-    elif chosen == "output" and len({sinks for _, sinks in shapes}) == 1:
-        told_apart, chosen = _one_sink(shapes, notes)
     each = _each(chosen, shapes)
     return BufferFit(
         chosen, float(np.median(each)), float(each.min()), float(each.max()), shapes, told_apart
     )
-
-
-def _one_sink(shapes: Mapping[Shape, ShapeFit], notes: list[str]) -> tuple[bool, Architecture]:
-    notes.append(
-        "all bursts went to one sink, of which an output's own buffer looks as one that all "
-        "share; six hosts make bursts to two"
-    )
-    return False, "output"
 
 
 def _each(architecture: Architecture, shapes: Mapping[Shape, ShapeFit]) -> np.ndarray:

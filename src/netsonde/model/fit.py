@@ -15,6 +15,7 @@ from typing import Literal
 from netsonde.model.buffers import BufferFit, BurstLoss, fit_buffer
 from netsonde.model.latency_plane import Plane, fit_plane
 from netsonde.model.platform import (
+    SYMBOLS,
     Buffer,
     Cost,
     FitQuality,
@@ -240,14 +241,22 @@ def _fit_receives(
     notes: list[str],
 ) -> None:
     gap: tuple[Kind, ...] = ("flooded", "receive_gap")
-    if not _first(observed, "receive_gap", gap, costs, others) and "send_gap" in costs:
-        same = costs["send_gap"]
-        costs["receive_gap"] = replace(same, origin=Origin("derived", "as g_s", same.origin.run))
+    found = _first(observed, "receive_gap", gap, costs, others)
+    if not found and "send_gap" in costs:
+        _as_the_other("receive_gap", "send_gap", costs)
         notes.append(_too_few(observed, gap, "g_r") + "; it is taken as g_s")
+    elif found and "send_gap" not in costs:  # hosts are alike, section 2.2.4 of the source
+        _as_the_other("send_gap", "receive_gap", costs)
+        notes.append("g_s is taken as g_r")
     _first(observed, "user_overhead", ("receive_call",), costs, others)
     _take("receive_overhead", _receive_work(observed, costs), costs, others)
     if "receive_overhead" in costs and "user_overhead" not in costs:
         costs["user_overhead"] = Cost(0.0, origin=Origin("assumed", "O_r holds it"))
+
+
+def _as_the_other(name: str, other: str, costs: dict[str, Cost]) -> None:
+    same = costs[other]
+    costs[name] = replace(same, origin=Origin("derived", f"as {SYMBOLS[other]}", same.origin.run))
 
 
 def _receive_work(observed: Observed, costs: Mapping[str, Cost]) -> list[Cost]:

@@ -29,8 +29,8 @@ SHORT = 64
 LONGEST = 1 << 15
 REPEATS = 3
 """Series of each length, of which the median counts."""
-SINGLE = 1024
-"""From this length on one is enough: its sends are many."""
+BRIEF_NS = 20_000_000
+"""A series that takes longer is made once: what delays it is little beside it."""
 LASTING_NS = 300_000_000
 """So long lasts a series at least that tells the equilibrium: what delays one by a few milliseconds
 is little beside it."""
@@ -57,11 +57,13 @@ def measure_sends(session: Session, point: PlannedPoint, keep: KeepBatch) -> End
     counts, totals = list[int](), list[int]()
     wanted = [point.spec.count] * REPEATS if point.spec.count is not None else lengths()
     for number, count in enumerate(wanted):
-        for _ in range(REPEATS if count < SINGLE and point.spec.count is None else 1):
+        for _ in range(REPEATS if point.spec.count is None else 1):
             settled = series.settled if not series.batches else {}
             batch = series.run(over_slowest_ns(count, point.spec), count=count, **settled)
             counts.append(count)
             totals.append(int(batch.ends[0].series["sent_ns"][-1]))
+            if totals[-1] >= BRIEF_NS:
+                break
         if totals[-1] >= LASTING_NS and is_level(counts, totals):
             return Ending("interval", series.batches)
         if series.left_ns <= 0 and number >= STEP:
