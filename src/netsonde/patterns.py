@@ -73,7 +73,7 @@ def _across(hosts: int) -> Flows:
     return [(host, host + hosts // 2) for host in range(hosts // 2)]
 
 
-@FLOWS.of("burst")
+@FLOWS.of("bursts")
 def _burst(hosts: int) -> Flows:
     """To the last host; of six hosts or more then also from every second one to the last but one,
     which sends nothing (:func:`burst_shapes`)."""
@@ -97,7 +97,7 @@ def _all_to_all(hosts: int) -> Flows:
 def burst_shapes(hosts: int) -> list[tuple[int, int, tuple[int, ...]]]:
     """Sources, sinks and the numbers of the flows of :func:`flows_of` that send, for each shape of
     burst that so many hosts can make: two, and all sources to one sink, and the same to two."""
-    flows = flows_of("burst", hosts)
+    flows = flows_of("bursts", hosts)
     if hosts < FEWEST_FOR_TWO_SINKS:
         return [(n, 1, tuple(range(n))) for n in sorted({2, hosts - 1})]
     second = {source: place for place, (source, sink) in enumerate(flows) if sink == hosts - 2}

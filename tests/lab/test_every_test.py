@@ -29,8 +29,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "protection": {"options": {"operation": "write", "trespass": "foreign-read"}},
     "all-pairs": {"count": 5},
     "bisection": {"count": 5},
-    "burst": {"count": 200},
-    "sends": {"count": 40},
+    "bursts": {"count": 200},
+    "send-series": {"count": 40},
     "overheads": {"count": 20},
 }
 """What a test cannot do without."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from netsonde.catalogue.transport import TRANSPORTS, Transport, names_with
 
@@ -49,7 +50,10 @@ class Test:
     end of every flow. ``by_sets``: flows can be between hosts that share none.
     ``in_pairs``: each host has one partner, so that their number is even. ``grows``: asked of more
     and more pairs at once. ``overflows``: all origins begin one block at one instant, in silence,
-    and blocks grow until somebody has no room.
+    and blocks grow until somebody has no room. ``fitted_cap``: how long it is measured at most
+    where a platform is fitted to it, empty where none is; ``fitted_from``: hosts from which on it
+    says more than two do. ``held_out``: at how many sizes a platform's predictions are held
+    against it, between two hosts and among many.
     ``fewest_hosts`` is how many a pattern needs.
     ``shown_with``: parameters of a point that its name has already. ``mains``: figures that stand
     for it together. ``one_run``: what a sample is called that is a run of its own. ``usual_size``
@@ -80,6 +84,9 @@ class Test:
     in_pairs: bool = False
     grows: bool = False
     overflows: bool = False
+    fitted_cap: str = ""
+    fitted_from: int = 2
+    held_out: tuple[int, int] = (0, 0)
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
     mains: tuple[str, ...] = ()
@@ -240,9 +247,7 @@ _FLOWS = (
 )
 
 
-def _flows(
-    name: str, *, one_in_all: bool = False, by_sets: bool = False, in_pairs: bool = False
-) -> Test:
+def _flows(name: str, **traits: Any) -> Test:
     """All flows stream for as long as the test lasts."""
     return Test(
         name,
@@ -251,10 +256,8 @@ def _flows(
         main="throughput_bit_per_s",
         tells=_FLOWS,
         asked="stream",
-        one_in_all=one_in_all,
-        by_sets=by_sets,
-        in_pairs=in_pairs,
         fewest_hosts=2,
+        **traits,
     )
 
 
@@ -277,6 +280,8 @@ _ROWS = (
         is_refined=True,
         wtime=True,
         usual_size="64",
+        fitted_cap="800ms",
+        held_out=(14, 8),
     ),
     Test(
         "pingpong",
@@ -288,6 +293,7 @@ _ROWS = (
         is_refined=True,
         wtime=True,
         in_blocks=True,
+        fitted_cap="800ms",
     ),
     Test(
         "stream",
@@ -303,6 +309,7 @@ _ROWS = (
             _AGAIN,
         ),
         wtime=True,
+        held_out=(12, 6),
     ),
     Test(
         "duplex",
@@ -318,6 +325,7 @@ _ROWS = (
         ),
         both_ways=True,
         wtime=True,
+        held_out=(8, 4),
     ),
     Test(
         "open_loop",
@@ -390,11 +398,12 @@ _ROWS = (
         one_in_all=True,
         fewest_hosts=2,
         in_blocks=True,
+        held_out=(0, 6),
     ),
-    _flows("converge", one_in_all=True),
+    _flows("converge", one_in_all=True, fitted_cap="1500ms", fitted_from=3, held_out=(0, 6)),
     _flows("outcast", one_in_all=True),
     _flows("pairs", by_sets=True, in_pairs=True),
-    _flows("ring", by_sets=True),
+    _flows("ring", by_sets=True, held_out=(0, 6)),
     _flows("alltoall", by_sets=True),
     Test(
         "victim",
@@ -427,10 +436,13 @@ _ROWS = (
         in_pairs=True,
         fewest_hosts=2,
         usual_size="64",
+        fitted_cap="1500ms",
+        fitted_from=4,
+        held_out=(6, 4),
     ),
     Test(
-        "burst",
-        "burst",
+        "bursts",
+        "bursts",
         Family.PATTERN,
         main="burst_lost_ratio",
         tells=(
@@ -441,14 +453,17 @@ _ROWS = (
         asked="stream",
         overflows=True,
         fewest_hosts=3,
+        fitted_cap="10s",
+        fitted_from=3,
     ),
     Test(
-        "sends",
-        "sends",
+        "send-series",
+        "series of sends",
         Family.COSTS,
         main="send_cost_median_ns",
         tells=(("send_cost_median_ns", "a send"), ("send_equilibrium_ns", "when all is full")),
         asked="stream",
+        fitted_cap="3s",
     ),
     Test(
         "overheads",
@@ -462,6 +477,7 @@ _ROWS = (
             ("arrivals_rejected_ratio", "rejected"),
         ),
         usual_size="64",
+        fitted_cap="1s",
     ),
     Test(
         "collective",

@@ -143,7 +143,7 @@ class Transport:
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
 _STREAMS_OF_MANY = ("converge", "outcast", "pairs", "ring", "alltoall")
 _MANY = ("incast", *_STREAMS_OF_MANY, "victim", "bisection", "all-pairs")
-_COSTS = ("sends", "overheads")
+_COSTS = ("send-series", "overheads")
 
 _ROWS = (
     Transport(
@@ -173,7 +173,7 @@ _ROWS = (
     Transport(
         "udp",
         "UDP",
-        tests=(*_PLAIN, "open_loop", "generate", *_MANY, "burst", *_COSTS),
+        tests=(*_PLAIN, "open_loop", "generate", *_MANY, "bursts", *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,

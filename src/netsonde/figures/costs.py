@@ -133,7 +133,7 @@ def _burst(batch: Batch) -> Burst:
     )
 
 
-@MAKERS.of("sends")
+@MAKERS.of("send-series")
 def send_figures(maker: Maker) -> list[Figure]:
     """O_s while there is room, g_s once there is none."""
     counts, totals = send_series(maker.point)
@@ -186,7 +186,7 @@ def bisection_figures(maker: Maker) -> list[Figure]:
     ]
 
 
-@MAKERS.of("burst")
+@MAKERS.of("bursts")
 def burst_figures(maker: Maker) -> list[Figure]:
     """Of the largest burst what was lost, of those that lost nothing the largest, and the room."""
     found = [one for one in bursts(maker.point) if one.sent]

@@ -13,7 +13,7 @@ from netsonde.host_benchmarks.plan import make_work_plan
 from netsonde.hosts import parse_hosts
 from netsonde.launch.worker import start_worker
 from netsonde.model.fit import Fitted, fit_platform
-from netsonde.modelling.plan import Plan, burst_block, measured_blocks, study_content
+from netsonde.modelling.plan import Plan, burst_blocks, measured_blocks, study_content
 from netsonde.platforms.document import parse_platform, platform_document
 from netsonde.platforms.observed import observe, write_copies
 from netsonde.study.execute import Outcome, Progress, start_study
@@ -36,7 +36,7 @@ def measure(
     """Measures into a new run directory, and fits the platform to it. Points that failed are told
     to ``notice``. Raises HostError where nothing could be measured, UsageError where nothing can be
     fitted or nobody says the links' rate."""
-    blocks = [burst_block(plan)] if only_bursts else measured_blocks(plan)
+    blocks = burst_blocks(plan) if only_bursts else measured_blocks(plan)
     copies = [] if only_bursts else measure_copies(plan)
     outcome = run_study(plan, "model-measure", blocks, parent, command, progress)
     for id_, why in outcome.failures.items():

@@ -5,12 +5,12 @@ Method: docs/methods/model-measure.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netsonde.catalogue.test import TESTS
-from netsonde.catalogue.transport import Framing, Transport, transport_row
+from netsonde.catalogue.test import TESTS, Test, names_of
+from netsonde.catalogue.transport import TRANSPORTS, Framing, Transport, transport_row
 from netsonde.errors import UsageError
 
 MTU_BYTES = 1500
@@ -24,10 +24,11 @@ SINK_BUFFER = "4M"
 """So that receivers' sockets lose nothing of a burst, which would look like the switch's."""
 LARGE = "2k,4k,8k,16k,64k"
 """Messages of many packets, for alpha and beta."""
-FEWEST = {"bisection": 4, "converge": 3, "burst": 3}
-"""Hosts from which on a test says something that two do not."""
-CAPS = {"sends": "3s", "overheads": "1s", "bisection": "1500ms", "converge": "1500ms"}
 USUAL_CAP = "800ms"
+TOGETHER_FROM = 4
+"""Hosts that make many: half of them are two."""
+STREAMED_BYTES = 200
+COSTS = set(names_of("is_cost"))
 QUIETER = 2
 """Messages of each sender in a round, so that no usual switch loses any."""
 
@@ -49,15 +50,22 @@ class Plan:
 
     def has(self, test: str) -> bool:
         """Whether the transport carries a test, and the hosts are enough for it."""
-        enough = len(self.hosts) >= max(FEWEST.get(test, 2), TESTS[test].fewest_hosts)
-        even = not TESTS[test].in_pairs or len(self.hosts) % 2 == 0
+        row = TESTS[test]
+        enough = len(self.hosts) >= max(row.fewest_hosts, 2)
+        even = not row.in_pairs or len(self.hosts) % 2 == 0
         return test in self.carrier.tests and enough and even
+
+    @property
+    def fitted(self) -> list[Test]:
+        """The tests that parameters are fitted to."""
+        rows = [row for row in TESTS.values() if row.fitted_cap and self.has(row.name)]
+        return [row for row in rows if len(self.hosts) >= row.fitted_from]
 
 
 def plan_of(over: str, hosts: Sequence[str], packet_bytes: int | None) -> Plan:
     """Raises UsageError for a transport that cannot be modelled, fewer than two hosts, and a packet
     that is too small to fit lines."""
-    known = [name for name in ("link", "udp", "tcp", "mpi") if "sends" in transport_row(name).tests]
+    known = [name for name, row in TRANSPORTS.items() if set(row.tests) >= COSTS]
     if over not in known:
         raise UsageError(f"--over {over}: expected one of {', '.join(known)}")
     if len(hosts) < 2:
@@ -90,47 +98,50 @@ def study_content(plan: Plan, name: str, blocks: Sequence[dict[str, Any]]) -> di
 
 def measured_blocks(plan: Plan) -> list[dict[str, Any]]:
     """What the parameters are fitted to."""
-    found = [_block(plan, test, plan.sizes) for test in ("sends", "overheads") if plan.has(test)]
-    if plan.has("latency"):
-        found.append(_block(plan, "latency", plan.sizes))
-    if plan.has_kernel_times:
-        found.append(_block(plan, "latency", plan.sizes) | {"options": {"kernel_times": True}})
-    found += [_block(plan, t, plan.sizes) for t in ("converge", "bisection") if plan.has(t)]
-    if plan.carrier.framing is Framing.SEGMENTS:
-        found.append(_block(plan, "pingpong", LARGE))
-    if plan.has("burst"):
-        found.append(burst_block(plan))
+    found: list[dict[str, Any]] = []
+    for row in plan.fitted:
+        if row.overflows:
+            found.append(burst_block(plan, row))
+        elif row.is_round_trip and row.in_blocks:
+            if plan.carrier.framing is Framing.SEGMENTS:
+                found.append(_block(plan, row, LARGE))
+        else:
+            found.append(_block(plan, row, plan.sizes))
+            if row.asks_round_trip and row.is_round_trip and plan.has_kernel_times:
+                found.append(found[-1] | {"options": {"kernel_times": True}})
     return found
 
 
-def burst_block(plan: Plan) -> dict[str, Any]:
-    """What alone finds B_L."""
-    return _block(plan, "burst", [plan.packet_bytes]) | {"options": {"buffer": SINK_BUFFER}}
+def burst_blocks(plan: Plan) -> list[dict[str, Any]]:
+    """What alone finds B_L. Raises UsageError where the transport or the hosts make none."""
+    found = [burst_block(plan, row) for row in plan.fitted if row.overflows]
+    if not found:
+        raise UsageError(
+            f"bursts need three hosts or more and datagrams; {len(plan.hosts)} hosts are given, "
+            f"over {plan.carrier.name}"
+        )
+    return found
+
+
+def burst_block(plan: Plan, row: Test) -> dict[str, Any]:
+    """Of full packets, with room for them at the sinks."""
+    return _block(plan, row, [plan.packet_bytes]) | {"options": {"buffer": SINK_BUFFER}}
 
 
 def held_out_blocks(plan: Plan, unseen: Sequence[int]) -> list[dict[str, Any]]:
     """At sizes that the fit has not seen: each test at as many as make forty points in all."""
-    return [_block(plan, test, sizes) | own for test, sizes, own in _held_out(plan, unseen)]
-
-
-def _held_out(plan: Plan, unseen: Sequence[int]) -> Iterator[tuple[str, list[int], dict[str, Any]]]:
-    many = len(plan.hosts) >= FEWEST["bisection"]
-    wanted = {
-        "latency": 8 if many else 14,
-        "bisection": 4 if many else 6,
-        "stream": 6 if many else 12,
-        "duplex": 4 if many else 8,
-        "converge": 6,
-        "ring": 6,
-        "incast": 6,
-    }
-    for test, count in wanted.items():
-        if not plan.has(test):
+    many = len(plan.hosts) >= TOGETHER_FROM
+    found = []
+    for row in TESTS.values():
+        count = row.held_out[many]
+        if not count or not plan.has(row.name):
             continue
         # Round trips of a few bytes say the same; a stream of them is the host's affair.
-        among = [size for size in unseen if test in ("latency", "bisection") or size >= 200]
-        own = {"count": QUIETER} if TESTS[test].has_rounds else {}
-        yield test, spread(among, count), own
+        short = row.asks_round_trip or row.grows
+        among = [size for size in unseen if short or size >= STREAMED_BYTES]
+        own = {"count": QUIETER} if row.has_rounds else {}
+        found.append(_block(plan, row, spread(among, count)) | own)
+    return found
 
 
 def unseen_sizes(plan: Plan, seen: Sequence[int]) -> list[int]:
@@ -150,11 +161,11 @@ def spread(values: Sequence[int], count: int) -> list[int]:
     return [values[round(place * last / (count - 1))] for place in range(count)]
 
 
-def _block(plan: Plan, test: str, sizes: Sequence[int] | str) -> dict[str, Any]:
+def _block(plan: Plan, row: Test, sizes: Sequence[int] | str) -> dict[str, Any]:
     written = sizes if isinstance(sizes, str) else ",".join(map(str, sizes))
     return {
         "transports": [plan.carrier.name],
-        "test": test,
+        "test": row.name,
         "sizes": written,
-        "cap": CAPS.get(test, USUAL_CAP),
+        "cap": row.fitted_cap or USUAL_CAP,
     }

@@ -70,7 +70,7 @@ def _span_ns(batch: Batch) -> float:
     return float(counters["end_ns"] - counters["start_ns"])
 
 
-@MEASURERS.of("burst")
+@MEASURERS.of("bursts")
 def measure_bursts(session: Session, point: PlannedPoint, keep: KeepBatch) -> Ending:
     """Bursts of growing size for each shape, and some of several times the size at which messages
     are lost first. A count that is asked for is each source's, of one burst of each shape."""

@@ -49,7 +49,7 @@ def lengths() -> list[int]:
     return short + [SHORT << n for n in range((LONGEST // SHORT).bit_length())]
 
 
-@MEASURERS.of("sends")
+@MEASURERS.of("send-series")
 def measure_sends(session: Session, point: PlannedPoint, keep: KeepBatch) -> Ending:
     """Series of n sends for growing n, until a send costs what the way out takes. Between two all
     that was sent has left: the other end has said what came of it."""

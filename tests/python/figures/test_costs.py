@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netsonde.figures.compute import MAKERS, Maker
 from netsonde.figures.costs import bursts, overheads, pair_trips, send_costs
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.records.data import Batch, EndData, Point, Snapshot
 
 
@@ -31,7 +31,7 @@ def test_sends() -> None:
         times = np.arange(1, count + 1) * 2_000 + np.maximum(0, np.arange(count) - 99) * 8_000
         return {0: end(0, sent_ns=times)}
 
-    made = point("sends", *(series(n) for n in (8, 16, 24, 32, 64, 128, 256, 512, 1024)))
+    made = point("send-series", *(series(n) for n in (8, 16, 24, 32, 64, 128, 256, 512, 1024)))
     found = send_costs(made)
     assert found is not None
     assert found.gap_ns == pytest.approx(10_000)
@@ -39,7 +39,7 @@ def test_sends() -> None:
     assert said["send_cost_median_ns"] == 2_000
     assert said["send_equilibrium_ns"] == pytest.approx(10_000)
     assert said["send_ring_messages"] == 64
-    assert figures(point("sends", series(8)))["send_cost_median_ns"] == 2_000
+    assert figures(point("send-series", series(8)))["send_cost_median_ns"] == 2_000
 
 
 def test_overheads() -> None:
@@ -120,7 +120,7 @@ def burst(sources: int, sinks: int, each: int, spilled: int = 0) -> dict[int, En
 def test_bursts() -> None:
     sizes = [(2, 1, n) for n in (32, 64, 128, 192, 256, 512)]
     sizes += [(4, 2, n) for n in (64, 128, 192, 256, 512)]
-    made = point("burst", burst(1, 1, 400), *(burst(*size) for size in sizes))
+    made = point("bursts", burst(1, 1, 400), *(burst(*size) for size in sizes))
     found = list(bursts(made))
     assert {(one.sources, one.sinks) for one in found} == {(2, 1), (4, 2)}
     assert max(one.late_ns for one in found) == 300
@@ -131,5 +131,5 @@ def test_bursts() -> None:
 
 
 def test_what_sockets_dropped_is_counted_apart() -> None:
-    made = point("burst", burst(1, 1, 400), burst(2, 1, 256, spilled=7))
+    made = point("bursts", burst(1, 1, 400), burst(2, 1, 256, spilled=7))
     assert [one.spilled for one in bursts(made)] == [7]

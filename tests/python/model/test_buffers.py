@@ -71,7 +71,7 @@ def test_unequal_links_keep_their_own_slope() -> None:
 
 @pytest.mark.parametrize("hosts", range(3, 13))
 def test_shapes_are_of_flows_that_there_are(hosts: int) -> None:
-    flows = flows_of("burst", hosts)
+    flows = flows_of("bursts", hosts)
     for sources, sinks, chosen in burst_shapes(hosts):
         ends = [flows[number] for number in chosen]
         assert len({source for source, _ in ends}) == len(ends) == sources

@@ -81,9 +81,7 @@ def test_a_schedule_is_convolved_as_its_steps_follow() -> None:
     slowest = completion_ns(fan, 9, times, draws=20_000)
     harmonic = sum(1 / n for n in range(1, 9))  # the mean of the greatest of eight
     assert slowest.mean() == pytest.approx(100.0 * harmonic, rel=0.03)
-    assert slowest_of_ns(times, 8, draws=20_000).mean() == pytest.approx(
-        100.0 * harmonic, rel=0.03
-    )
+    assert slowest_of_ns(times, 8, draws=20_000).mean() == pytest.approx(100.0 * harmonic, rel=0.03)
 
 
 def test_a_sender_is_kept_by_each_message() -> None:
