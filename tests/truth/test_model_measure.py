@@ -12,6 +12,7 @@ import pytest
 from lab_runs import Silent, run_over
 
 from netsonde.figures.costs import bursts
+from netsonde.hosts import split_hosts
 from netsonde.lab import permission_problem
 from netsonde.lab.registry import start_named, take_down
 from netsonde.lab.scenario import lab_spec, scenario_of
@@ -47,25 +48,27 @@ def scenario(architecture: str, packets: int, rate: str, hosts: int = HOSTS) -> 
 @pytest.mark.counts
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
-    ("architecture", "packets"),
+    ("architecture", "packets", "hosts"),
     [
-        ("input", 43),
+        ("input", 43, 6),
         *(
-            pytest.param(*each, marks=pytest.mark.soak)
+            pytest.param(*each, HOSTS, marks=pytest.mark.soak)
             for each in (("output", 95), ("output", 128), ("shared", 820))
         ),
     ],
 )
-def test_buffers_by_real_bursts(tmp_path: Path, architecture: str, packets: int) -> None:
+def test_buffers_by_real_bursts(
+    tmp_path: Path, architecture: str, packets: int, hosts: int
+) -> None:
     """Counts decide: the gate lets all sources begin at one instant, however late they ran."""
     block = {
         "transports": "udp",
         "test": "bursts",
         "sizes": PACKET,
         "cap": "10s",
-        "options": {"buffer": "4M"},
+        "options": {"target_buffer": "4M"},
     }
-    run = run_over(tmp_path / "run", scenario(architecture, packets, "100M"), [block])
+    run = run_over(tmp_path / "run", scenario(architecture, packets, "100M", hosts), [block])
     losses = [one.as_loss("") for one in bursts(run.points[0]) if not one.spilled]
     found: BufferFit | None = fit_buffer(losses, [])
     assert found is not None
@@ -166,9 +169,7 @@ def test_a_platform_foretells_what_it_has_not_seen(
     """Median error of at most 5 % over forty points; the full-duplex condition is right."""
     for attempt in attempts(2, of=3):
         with named_lab(hosts) as names:
-            plan = plan_of(
-                over, [f"{names.partition('h[')[0]}h{n + 1}" for n in range(hosts)], None
-            )
+            plan = plan_of(over, split_hosts(names), None)
             found, _ = measure(
                 plan, tmp_path, ["test"], Silent(), rate_bit_per_s=10e6, name="truth"
             )

@@ -21,7 +21,7 @@ from netsonde.records.data import Batch, EndData, Point
 from netsonde.stats.middle import middle_part
 
 Times = npt.NDArray[np.float64]
-DROPPED_BY_SOCKET = "netstat.Udp.RcvbufErrors"
+DROPPED_BY_SOCKET = ("snmp.Udp.RcvbufErrors", "snmp6.Udp6RcvbufErrors")
 """What a receiver's socket had no room for, which is no loss of the network's."""
 
 
@@ -129,7 +129,7 @@ def _burst(batch: Batch) -> Burst:
         sum(end.counters.get("messages_sent", 0) for end in origins),
         sum(end.counters.get("messages_received", 0) for end in targets),
         float(max(starts, default=0) - min(starts, default=0)),
-        sum(end.difference(DROPPED_BY_SOCKET) or 0 for end in sinks.values()),
+        sum(end.difference(name) or 0 for end in sinks.values() for name in DROPPED_BY_SOCKET),
     )
 
 

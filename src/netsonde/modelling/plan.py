@@ -21,7 +21,8 @@ LEAST_BYTES = 64
 FITTED_SHARES = (0.25, 0.5, 0.75, 1.0)
 """Of a full packet; with the least size five, for lines with intervals."""
 SINK_BUFFER = "4M"
-"""So that receivers' sockets lose nothing of a burst, which would look like the switch's."""
+"""So that receivers' sockets lose nothing of a burst, which would look like the switch's. Senders'
+keep their size: what has no room there would be dropped by the host's own queue."""
 LARGE = "2k,4k,8k,16k,64k"
 """Messages of many packets, for alpha and beta."""
 USUAL_CAP = "800ms"
@@ -125,7 +126,7 @@ def burst_blocks(plan: Plan) -> list[dict[str, Any]]:
 
 def burst_block(plan: Plan, row: Test) -> dict[str, Any]:
     """Of full packets, with room for them at the sinks."""
-    return _block(plan, row, [plan.packet_bytes]) | {"options": {"buffer": SINK_BUFFER}}
+    return _block(plan, row, [plan.packet_bytes]) | {"options": {"target_buffer": SINK_BUFFER}}
 
 
 def held_out_blocks(plan: Plan, unseen: Sequence[int]) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ from netsonde.model.foretold import (
     round_trip,
 )
 from netsonde.model.platform import Platform
-from netsonde.model.score import Score, Scored
+from netsonde.model.score import WITHIN, Score, Scored
 from netsonde.modelling.measure import run_study
 from netsonde.modelling.plan import Plan, held_out_blocks, plan_of, unseen_sizes
 from netsonde.records.data import Point, Run
@@ -91,9 +91,8 @@ def score_run(platform: Platform, run: Run) -> Score:
         hosts = len({end.host for batch in point.batches for end in batch.ends.values()})
         single = _single_ns(run, point)
         seen = _Seen(point, of_point.get(point.id, {}), platform, hosts, single)
-        late = is_late(point)
         try:
-            items += (replace(one, late=late) for one in scorer(seen))
+            items += (replace(o, late=is_late(point, o.measured_ns)) for o in scorer(seen))
         except (ValueError, KeyError) as error:
             notes.append(f"{point.test} of {point.message_bytes} bytes: {error}")
     if not items:
@@ -104,10 +103,14 @@ def score_run(platform: Platform, run: Run) -> Score:
     return Score(tuple(items), tuple(dict.fromkeys(notes)))
 
 
-def is_late(point: Point) -> bool:
-    """Whether an emulated network came later than it may at a point."""
+def is_late(point: Point, measured_ns: float) -> bool:
+    """Whether the lateness of an emulated network's frames would decide: half of them came so late
+    that a way there and back moves what was measured by more than a misfit."""
+    if not (point.kind.asks_round_trip or point.kind.grows or point.kind.has_rounds):
+        return False  # a rate does not change with a delay
     lab = point.checks.get("lab")
-    return isinstance(lab, Mapping) and lab.get("valid") is False
+    late_ns = lab.get("late_median_ns") if isinstance(lab, Mapping) else None
+    return isinstance(late_ns, int | float) and 2.0 * late_ns > WITHIN * measured_ns
 
 
 def _times_of_rate(

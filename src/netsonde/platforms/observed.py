@@ -335,7 +335,7 @@ def _bursts(run: Run, point: Point, remarks: list[str]) -> Iterator[BurstLoss]:
         if one.spilled:
             remarks.append(
                 f"a burst of {one.sent} is left out: the receivers' sockets had no room for "
-                f"{one.spilled} of it; give them more (--buffer)"
+                f"{one.spilled} of it; give them more (--target-buffer)"
             )
         elif one.sent:
             yield one.as_loss(str(run.directory))
