@@ -67,7 +67,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     # Platforms measured, and their predictions held against measurements.
     "modelling": BASICS
     | NUMBERS
-    | {"records", "figures", "launch", "hosts", "study", "platforms", "host_benchmarks", "report"},
+    | {"records", "figures", "launch", "hosts", "study", "platforms", "host_benchmarks", "report"}
+    | {"schedules"},
     "schedules": BASICS,
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "lab", "hosts", "serve"}

@@ -215,12 +215,19 @@ def predict(
         bool,
         typer.Option("--simulate", help="Simulate it packet by packet as well, on one switch."),
     ] = False,
+    times: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Quantiles as well, convolved from this run's single messages."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what an algorithm takes on a platform, by formula.
 
     Examples: `netsonde model predict alltoall/group-shuffle --platform fe-326 -p 16 --size 1M`,
-    `netsonde model predict broadcast --platform hydra-myrinet -p 32 --size 12k`
+    `netsonde model predict broadcast --platform hydra-myrinet -p 32 --size 12k`,
+    `netsonde model predict broadcast/binomial --platform ./mine.json -p 8 --times runs/TIME-sizes`
     """
     from netsonde.platforms.answers import algorithms_answer, parse_options, predict_answer
 
@@ -231,6 +238,14 @@ def predict(
         raise UsageError("a prediction needs --platform; netsonde model show lists those there are")
     options = parse_options(fan_out, tree, segment, gamma)
     found = predict_answer(algorithm, platform, ranks, parse_size_bytes(size), options, simulate)
+    if times is not None:
+        from netsonde.modelling.distributions import convolve_schedule
+        from netsonde.modelling.show import with_quantiles
+
+        if "/" not in algorithm:
+            raise UsageError(f"--times takes one algorithm; {algorithm!r} is a family")
+        drawn = convolve_schedule(algorithm, ranks, parse_size_bytes(size), times)
+        found = with_quantiles(found, drawn)
     say(found, as_json)
 
 

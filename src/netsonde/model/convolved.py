@@ -10,7 +10,7 @@ performance modelling of MPI programs on cluster computers, J. Supercomputing 34
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,27 +29,28 @@ class Message:
     step: int
     sender: int
     receiver: int
+    size_bytes: int = 0
 
 
 def completion_ns(
     messages: Sequence[Message],
     ranks: int,
-    one_way_ns: npt.ArrayLike,
+    one_way_ns: npt.ArrayLike | Callable[[int], npt.NDArray[np.float64]],
     *,
     send_ns: float = 0.0,
     draws: int = DRAWS,
     seed: int = 1,
 ) -> npt.NDArray[np.float64]:
     """When the last rank is done, shape (draws,), of messages whose one-way times were measured as
-    ``one_way_ns``, shape (n,). ``send_ns``: for so long a sender is kept by each message (O_s), so
-    that several of one step leave one after the other.
+    ``one_way_ns``, shape (n,), or what it gives for a size in bytes. ``send_ns``: for so long a
+    sender is kept by each message (O_s), so that several of one step leave one after the other.
 
     Raises ``ValueError`` for no messages, ranks that there are not, or no times.
     """
-    times = np.asarray(one_way_ns, np.float64)
+    times_of = _by_size(messages, one_way_ns)
     if not len(messages) or len(messages) > MOST_MESSAGES:
         raise ValueError(f"{len(messages)} messages; expected 1..{MOST_MESSAGES}")
-    if not times.size or not np.all(np.isfinite(times)):
+    if any(not times.size or not np.all(np.isfinite(times)) for times in times_of.values()):
         raise ValueError("no times of single messages to draw from")
     if max(max(one.sender, one.receiver) for one in messages) >= ranks:
         raise ValueError(f"a message is of a rank beyond the {ranks} that there are")
@@ -58,12 +59,22 @@ def completion_ns(
     for step in sorted({one.step for one in messages}):
         begun, until = done.copy(), done.copy()
         for one in (each for each in messages if each.step == step):
-            arrived = begun[one.sender] + chance.choice(times, draws)
+            arrived = begun[one.sender] + chance.choice(times_of[one.size_bytes], draws)
             begun[one.sender] += send_ns
             until[one.sender] = np.maximum(until[one.sender], begun[one.sender])
             until[one.receiver] = np.maximum(until[one.receiver], arrived)
         done = until
     return np.asarray(done.max(axis=0))
+
+
+def _by_size(
+    messages: Sequence[Message],
+    one_way_ns: npt.ArrayLike | Callable[[int], npt.NDArray[np.float64]],
+) -> dict[int, npt.NDArray[np.float64]]:
+    sizes = {one.size_bytes for one in messages}
+    if callable(one_way_ns):
+        return {size: one_way_ns(size) for size in sizes}
+    return dict.fromkeys(sizes, np.asarray(one_way_ns, np.float64))
 
 
 def slowest_of_ns(

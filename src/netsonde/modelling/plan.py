@@ -30,6 +30,9 @@ TOGETHER_FROM = 4
 """Hosts that make many: half of them are two."""
 STREAMED_BYTES = 200
 COSTS = set(names_of("is_cost"))
+OPERATIONS = ["bcast", "gather", "allgather"]
+"""Of MPI, those whose cost is of alpha and beta alone."""
+OPERATION_SIZES = 3
 QUIETER = 2
 """Messages of each sender in a round, so that no usual switch loses any."""
 
@@ -142,7 +145,11 @@ def held_out_blocks(plan: Plan, unseen: Sequence[int]) -> list[dict[str, Any]]:
         among = [size for size in unseen if short or size >= STREAMED_BYTES]
         own = {"count": QUIETER} if row.has_rounds else {}
         found.append(_block(plan, row, spread(among, count)) | own)
-    return found
+    operations = [row for row in TESTS.values() if row.is_operation and plan.has(row.name)]
+    return found + [
+        _block(plan, row, spread(unseen, OPERATION_SIZES)) | {"operations": OPERATIONS}
+        for row in operations
+    ]
 
 
 def unseen_sizes(plan: Plan, seen: Sequence[int]) -> list[int]:

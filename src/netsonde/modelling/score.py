@@ -20,7 +20,9 @@ from netsonde.figures.compute import figures_of
 from netsonde.figures.costs import pair_trips
 from netsonde.figures.data import Figure
 from netsonde.figures.patterns import round_times_ns
+from netsonde.figures.predicted import FAMILIES
 from netsonde.hosts import split_hosts
+from netsonde.model.collectives import FORMULAS, counts_of
 from netsonde.model.convolved import QUANTILES, gathered_ns
 from netsonde.model.foretold import (
     Foretold,
@@ -30,7 +32,9 @@ from netsonde.model.foretold import (
     round_trip,
 )
 from netsonde.model.platform import Platform
+from netsonde.model.predict import total_bytes
 from netsonde.model.score import WITHIN, Score, Scored
+from netsonde.model.views import Hockney, hockney
 from netsonde.modelling.measure import run_study
 from netsonde.modelling.plan import Plan, held_out_blocks, plan_of, unseen_sizes
 from netsonde.records.data import Point, Run
@@ -199,6 +203,31 @@ def _incast(seen: _Seen) -> Iterator[Scored]:
         drawn = gathered_ns(seen.single_ns, each * senders, sink)
         found = _with_quantiles(found, drawn, times)
     yield found
+
+
+@SCORERS.of("collective")
+def _operation(seen: _Seen) -> Iterator[Scored]:
+    """An operation by the formula that is the fastest on the platform."""
+    point, ranks = seen.point, seen.point.spec.ranks or seen.hosts
+    family = FAMILIES.get(point.operation or "")
+    if family is None or ranks < 2:
+        return
+    of_family = [name for name, row in FORMULAS.items() if row.family == family]
+    line = hockney(seen.platform, ranks)
+    forms = {name: _terms(line, name, ranks, point.message_bytes) for name in of_family}
+    able = {name: terms for name, terms in forms.items() if terms}
+    name = min(able, key=lambda one: sum(able[one].values()))
+    foretold = Foretold(sum(able[name].values()), able[name])
+    found = seen.scored(foretold, seen.figures["completion_median_ns"], name, ranks)
+    yield replace(found, test=point.operation or point.test)
+
+
+def _terms(line: Hockney, name: str, ranks: int, size_bytes: int) -> dict[str, float]:
+    """Of alpha and beta; none of what joins data, which costs what no platform of packets says."""
+    counts = counts_of(name, total_bytes(name, ranks, size_bytes), ranks)
+    if counts.reduced_bytes:
+        return {}
+    return {"alpha": line.alpha_ns * counts.messages, "beta": line.beta_ns * counts.bytes}
 
 
 def _with_quantiles(found: Scored, drawn: Times, times: Times) -> Scored:

@@ -10,6 +10,8 @@ from typing import Any
 
 from netsonde.model.platform import SYMBOLS, Cost, Platform
 from netsonde.model.score import WITHIN, Score, Scored
+from netsonde.modelling.distributions import Convolved
+from netsonde.platforms.answers import Answer
 from netsonde.platforms.show import law
 from netsonde.report.page import Section, write_sections_page
 from netsonde.report.plot import Axis, Column, Curve, Panel, Plot, Table, columns, tabled
@@ -81,6 +83,24 @@ def _in_all(platform: Platform, score: Score) -> list[str]:
     if beyond:
         lines += textwrap.wrap(f"Extrapolated in some: {', '.join(beyond)}.", WIDTH)
     return lines
+
+
+def with_quantiles(found: Answer, drawn: Convolved) -> Answer:
+    """A prediction with the quantiles that distributions of single messages give."""
+    sizes = ", ".join(map(str, drawn.sizes_bytes))
+    said = [f"p{100 * q:g} {format_time(time)}" for q, time in drawn.quantiles_ns.items()]
+    lines = [
+        *found.lines,
+        "",
+        *textwrap.wrap(
+            f"Convolved along its {drawn.messages} messages, from times of messages of {sizes} "
+            f"bytes: {', '.join(said)}",
+            WIDTH,
+        ),
+    ]
+    quantiles = [{"share": q, "time_ns": time} for q, time in drawn.quantiles_ns.items()]
+    told = {"messages": drawn.messages, "drawn_bytes": list(drawn.sizes_bytes)}
+    return Answer(lines, found.document | {"convolved": {**told, "quantiles": quantiles}})
 
 
 def score_document(platform: Platform, score: Score) -> dict[str, Any]:

@@ -31,7 +31,7 @@ REPEATS = 3
 """Series of each length, of which the median counts."""
 BRIEF_NS = 20_000_000
 """A series that takes longer is made once: what delays it is little beside it."""
-LASTING_NS = 300_000_000
+LASTING_NS = 500_000_000
 """So long lasts a series at least that tells the equilibrium: what delays one by a few milliseconds
 is little beside it."""
 PILOTS = 64
