@@ -319,11 +319,26 @@ def _fit_latency(
             costs["send_overhead"].origin.source == _SOURCES["send_overhead"]
         )
         lines.insert(0 if by_stamps else len(lines), stamped)
-    if not _take("latency", lines, costs, others):
+    possible = [line for line in lines if _is_possible(line, observed.packet_bytes)]
+    if lines and not possible:
+        for name in own:
+            costs.pop(name, None)
+        notes.append(
+            "a send lasts about as long as its message is on its way, as where it waits for the "
+            "other end: O_s, O_r, U_r and L cannot be told apart"
+        )
+    elif not _take("latency", possible, costs, others):
         notes.append(_too_few(observed, ("one_way",), "L"))
     elif "receive_overhead" not in costs:
         _receives_within(costs, notes)
     return plane
+
+
+def _is_possible(latency: Cost, packet_bytes: int) -> bool:
+    """Whether something is left for the network, at the least size that was seen and at a full
+    packet."""
+    least = latency.sizes[0] if latency.sizes else 1
+    return min(latency.at(least), latency.at(packet_bytes)) > 0.0
 
 
 def _receives_within(costs: dict[str, Cost], notes: list[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from netsonde.model.platform import SYMBOLS, PacketTimes, Platform
+from netsonde.model.platform import SYMBOLS, TRANSFER, PacketTimes, Platform
 
 MOSTLY = 0.5
 """A term that makes up less of a prediction is not alone to blame."""
@@ -29,7 +29,10 @@ class Foretold:
 
 
 def one_way(platform: Platform, message_bytes: int, ranks: int = 2) -> Foretold:
-    """A message of one packet or more, Eq. (2.6); (3.1) where the receiver is slower than g."""
+    """A message of one packet or more, Eq. (2.6); by alpha and beta where packets are not known."""
+    if not _has_packets(platform) and platform.messages is not None:
+        line = platform.messages
+        return _made({"alpha": line.alpha_ns, "beta": line.beta_ns * message_bytes})
     packets = platform.packets(message_bytes)
     times = platform.times(message_bytes if packets == 1 else None, ranks)
     between = _slowest(times)
@@ -46,6 +49,8 @@ def round_trip(platform: Platform, message_bytes: int, ranks: int = 2) -> Foreto
 
 def in_a_stream(platform: Platform, message_bytes: int, ranks: int = 2) -> Foretold:
     """What each message of a stream takes: the slowest stage, section 3.2.2."""
+    if not _has_packets(platform) and platform.messages is not None:
+        return _made({"beta": platform.messages.beta_ns * message_bytes})
     symbol, time = _slowest(platform.times(message_bytes, ranks))
     return _made({symbol: time})
 
@@ -67,6 +72,10 @@ def gather(platform: Platform, message_bytes: int, each: int, senders: int) -> F
     terms = dict(_once(times))
     terms[sink.largest] = terms.get(sink.largest, 0.0) + (each * senders - 1) * sink.time_ns
     return _made(terms)
+
+
+def _has_packets(platform: Platform) -> bool:
+    return all(name in platform.costs for name in TRANSFER)
 
 
 def _once(times: PacketTimes) -> dict[str, float]:
