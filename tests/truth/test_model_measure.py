@@ -87,6 +87,7 @@ def fitted(run: Any, rate: float) -> Fitted:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.soak
 def test_the_gap_is_the_lines(tmp_path: Path, attempts: Any) -> None:
     """g_s by series of sends and g_r by many to one, each within 1 % at a full packet."""
     for number, attempt in enumerate(attempts(2, of=3)):
