@@ -33,8 +33,8 @@ struct RunParameters {
     MeetingParameters meeting;    // of a target with rounds
     std::int64_t settle_ns = 0;   // the ends exchange frames for so long before they start
     std::int64_t start_at_ns = 0; // by the origin's host clock; 0: as soon as both ends are ready
-    // Whoever has waited for start_at_ns says so beforehand: nothing of the control connection is on
-    // its way while the messages leave.
+    // Whoever has waited for start_at_ns says so beforehand: nothing of the control connection is
+    // on its way while the messages leave.
     bool silent_start = false;
     std::int64_t wait_ns = 0; // of overheads: from a message to the call that takes its answer
     std::int64_t timeout_ns = 0;

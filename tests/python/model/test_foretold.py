@@ -89,6 +89,12 @@ def test_a_sender_is_kept_by_each_message() -> None:
     assert set(completion_ns(fan, 4, [50.0], send_ns=10.0, draws=4)) == {70.0}
 
 
+def test_a_receiver_waits_for_the_slowest_of_a_step() -> None:
+    both = [Message(0, 0, 2, 1), Message(0, 1, 2, 2)]
+    times = {1: np.array([100.0]), 2: np.array([10.0])}
+    assert set(completion_ns(both, 3, times.__getitem__, draws=4)) == {100.0}
+
+
 def test_a_receiver_takes_one_in_its_gap() -> None:
     assert set(gathered_ns([50.0], 4, 10.0, draws=3)) == {80.0}
     assert set(gathered_ns([50.0], 4, 0.0, draws=3)) == {50.0}

@@ -59,6 +59,13 @@ def test_the_blocks_are_a_study(over: str) -> None:
     assert len(points) == sum(len(str(b["sizes"]).split(",")) for b in content["measure"])
 
 
+def test_sizes_near_one_that_was_seen_are_left_out() -> None:
+    plan = plan_of("udp", HOSTS, None)
+    every = unseen_sizes(plan, [])
+    assert every[7] not in unseen_sizes(plan, [every[7] + 3])
+    assert len(unseen_sizes(plan, [every[7] + 3])) == len(every) - 1
+
+
 def test_what_cannot_be_measured_is_said() -> None:
     with pytest.raises(UsageError, match="expected one of"):
         plan_of("icmp", HOSTS, None)
