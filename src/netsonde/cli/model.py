@@ -141,7 +141,9 @@ def measure(
         only_bursts=only is not None,
         notice=lambda text: typer.echo(f"netsonde: {text}", err=True),
     )
-    say(measured_answer(fitted, run, platform, as_model), as_json)
+    found = measured_answer(fitted, run, platform, as_model)
+    if as_json or not quiet:
+        say(found, as_json)
 
 
 @app.command()
@@ -173,7 +175,8 @@ def score(
     known = find_platform(platform)
     shown = Shown(quiet or as_json, notices=not as_json)
     found = measure_and_score(known, hosts, over, out, sys.argv, shown)
-    answer(score_document(known, found), score_lines(known, found), as_json)
+    if as_json or not quiet:
+        answer(score_document(known, found), score_lines(known, found), as_json)
     if html is not None:
         write_score_page(known, found, html)
 
