@@ -84,7 +84,7 @@ target_include_directories(sonde_mpi_parts SYSTEM PUBLIC ${mpi_include})
 target_compile_options(sonde_mpi_parts PUBLIC ${mpi_compile})
 # The C++ bindings that old MPIs still bring are not wanted.
 target_compile_definitions(sonde_mpi_parts PUBLIC MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
-target_link_libraries(sonde_mpi_parts PUBLIC sonde_core ${mpi_link} ${CMAKE_DL_LIBS})
+target_link_libraries(sonde_mpi_parts PUBLIC sonde_schedule sonde_core ${mpi_link} ${CMAKE_DL_LIBS})
 netsonde_precompile(sonde_mpi_parts)
 netsonde_compile_together(sonde_mpi_parts)
 # Operations have names of their own in each file: prepare_allgather, table.

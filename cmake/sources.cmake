@@ -2,7 +2,7 @@
 # the standard ABI, netsonde builds the program itself when it is first asked for
 # (src/netsonde/launch/mpi_build.py).
 set(sources_folder "${SKBUILD_DATA_DIR}/share/netsonde")
-foreach(folder core counters test collective transport worker)
+foreach(folder core counters test collective schedule transport worker)
   install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/engine/${folder}
     DESTINATION "${sources_folder}/engine" COMPONENT workers
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.cpp" PATTERN "socket" EXCLUDE)

@@ -292,6 +292,26 @@ std::size_t all_but_last_send(const Context& c) {
     return c.rank + 1 < c.ranks ? c.message_bytes : 0;
 }
 
+// Uneven parts, as schedules are told of them.
+
+std::vector<std::int64_t> parts_of_ranks(const Context& c) {
+    std::vector<std::int64_t> bytes;
+    for (int rank = 0; rank < c.ranks; ++rank) {
+        bytes.push_back(static_cast<std::int64_t>(c.element_bytes * c.division.size(rank)));
+    }
+    return bytes;
+}
+
+std::vector<std::int64_t> parts_of_pairs(const Context& c) {
+    std::vector<std::int64_t> bytes;
+    for (int from = 0; from < c.ranks; ++from) {
+        for (int to = 0; to < c.ranks; ++to) {
+            bytes.push_back(static_cast<std::int64_t>(c.division.size(part_between(c, from, to))));
+        }
+    }
+    return bytes;
+}
+
 // The row of an operation with three forms.
 template <auto function, auto function_started, auto arguments>
 constexpr Entry in_three_forms(Entry entry) {
@@ -303,63 +323,84 @@ constexpr Entry in_three_forms(Entry entry) {
 }
 
 constexpr std::array table{
-    in_three_forms<MPI_Barrier, MPI_Ibarrier, barrier_arguments>({.name = "barrier",
-                                                                  .sizes = Sizes::none,
-                                                                  .prepare = prepare_nothing,
-                                                                  .expect = expect_nothing,
-                                                                  .sent = sends_nothing}),
+    in_three_forms<MPI_Barrier, MPI_Ibarrier, barrier_arguments>(
+        {.name = "barrier",
+         .sizes = Sizes::none,
+         .family = schedule::Family::barrier,
+         .prepare = prepare_nothing,
+         .expect = expect_nothing,
+         .sent = sends_nothing}),
     in_three_forms<MPI_Bcast, MPI_Ibcast, bcast_arguments>({.name = "bcast",
                                                             .rooted = true,
+                                                            .family = schedule::Family::broadcast,
                                                             .prepare = prepare_bcast,
                                                             .expect = expect_bcast,
                                                             .sent = root_sends_message,
                                                             .initial = initial_bcast}),
     in_three_forms<MPI_Gather, MPI_Igather, gather_arguments>({.name = "gather",
                                                                .rooted = true,
+                                                               .family = schedule::Family::gather,
                                                                .prepare = prepare_gather,
                                                                .expect = expect_gather,
                                                                .sent = others_send_part}),
-    in_three_forms<MPI_Gatherv, MPI_Igatherv, gatherv_arguments>({.name = "gatherv",
-                                                                  .rooted = true,
-                                                                  .divides = true,
-                                                                  .prepare = prepare_gatherv,
-                                                                  .expect = expect_gather,
-                                                                  .sent = others_send_part}),
-    in_three_forms<MPI_Scatter, MPI_Iscatter, gather_arguments>({.name = "scatter",
-                                                                 .rooted = true,
-                                                                 .prepare = prepare_scatter,
-                                                                 .expect = expect_scatter,
-                                                                 .sent = root_sends_rest}),
-    in_three_forms<MPI_Scatterv, MPI_Iscatterv, scatterv_arguments>({.name = "scatterv",
-                                                                     .rooted = true,
-                                                                     .divides = true,
-                                                                     .prepare = prepare_scatterv,
-                                                                     .expect = expect_scatter,
-                                                                     .sent = root_sends_rest}),
+    in_three_forms<MPI_Gatherv, MPI_Igatherv, gatherv_arguments>(
+        {.name = "gatherv",
+         .rooted = true,
+         .divides = true,
+         .family = schedule::Family::gather,
+         .unequal = parts_of_ranks,
+         .prepare = prepare_gatherv,
+         .expect = expect_gather,
+         .sent = others_send_part}),
+    in_three_forms<MPI_Scatter, MPI_Iscatter, gather_arguments>(
+        {.name = "scatter",
+         .rooted = true,
+         .family = schedule::Family::scatter,
+         .prepare = prepare_scatter,
+         .expect = expect_scatter,
+         .sent = root_sends_rest}),
+    in_three_forms<MPI_Scatterv, MPI_Iscatterv, scatterv_arguments>(
+        {.name = "scatterv",
+         .rooted = true,
+         .divides = true,
+         .family = schedule::Family::scatter,
+         .unequal = parts_of_ranks,
+         .prepare = prepare_scatterv,
+         .expect = expect_scatter,
+         .sent = root_sends_rest}),
     in_three_forms<MPI_Allgather, MPI_Iallgather, allgather_arguments>(
         {.name = "allgather",
+         .family = schedule::Family::allgather,
          .prepare = prepare_allgather,
          .expect = expect_allgather,
          .sent = all_send_part}),
     in_three_forms<MPI_Allgatherv, MPI_Iallgatherv, allgatherv_arguments>(
         {.name = "allgatherv",
          .divides = true,
+         .family = schedule::Family::allgather,
+         .unequal = parts_of_ranks,
          .prepare = prepare_allgatherv,
          .expect = expect_allgather,
          .sent = all_send_part}),
-    in_three_forms<MPI_Alltoall, MPI_Ialltoall, allgather_arguments>({.name = "alltoall",
-                                                                      .prepare = prepare_alltoall,
-                                                                      .expect = expect_alltoall,
-                                                                      .sent = all_send_rest}),
+    in_three_forms<MPI_Alltoall, MPI_Ialltoall, allgather_arguments>(
+        {.name = "alltoall",
+         .family = schedule::Family::alltoall,
+         .prepare = prepare_alltoall,
+         .expect = expect_alltoall,
+         .sent = all_send_rest}),
     in_three_forms<MPI_Alltoallv, MPI_Ialltoallv, alltoallv_arguments>(
         {.name = "alltoallv",
          .divides = true,
+         .family = schedule::Family::alltoall,
+         .unequal = parts_of_pairs,
          .prepare = prepare_alltoallv,
          .expect = expect_alltoallv,
          .sent = all_send_other_blocks}),
     in_three_forms<MPI_Alltoallw, MPI_Ialltoallw, alltoallw_arguments>(
         {.name = "alltoallw",
          .divides = true,
+         .family = schedule::Family::alltoall,
+         .unequal = parts_of_pairs,
          .prepare = prepare_alltoallw,
          .expect = expect_alltoallv,
          .sent = all_send_other_blocks}),
@@ -367,21 +408,25 @@ constexpr std::array table{
                                                                .sizes = Sizes::words,
                                                                .rooted = true,
                                                                .reduces = true,
+                                                               .family = schedule::Family::reduce,
                                                                .prepare = prepare_reduce,
                                                                .expect = expect_reduce,
                                                                .sent = others_send_message,
                                                                .open = open_reduction}),
-    in_three_forms<MPI_Allreduce, MPI_Iallreduce, vector_arguments>({.name = "allreduce",
-                                                                     .sizes = Sizes::words,
-                                                                     .reduces = true,
-                                                                     .prepare = prepare_allreduce,
-                                                                     .expect = expect_allreduce,
-                                                                     .sent = all_send_message,
-                                                                     .open = open_reduction}),
+    in_three_forms<MPI_Allreduce, MPI_Iallreduce, vector_arguments>(
+        {.name = "allreduce",
+         .sizes = Sizes::words,
+         .reduces = true,
+         .family = schedule::Family::allreduce,
+         .prepare = prepare_allreduce,
+         .expect = expect_allreduce,
+         .sent = all_send_message,
+         .open = open_reduction}),
     in_three_forms<MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, vector_arguments>(
         {.name = "reduce_scatter_block",
          .sizes = Sizes::words,
          .reduces = true,
+         .family = schedule::Family::reduce_scatter,
          .prepare = prepare_reduce_scatter,
          .expect = expect_reduce_scatter,
          .sent = all_send_rest,
@@ -391,6 +436,8 @@ constexpr std::array table{
          .sizes = Sizes::words,
          .divides = true,
          .reduces = true,
+         .family = schedule::Family::reduce_scatter,
+         .unequal = parts_of_ranks,
          .prepare = prepare_reduce_scatter,
          .expect = expect_reduce_scatter,
          .sent = all_send_rest,

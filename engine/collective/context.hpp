@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "collective/collective.hpp"
 #include "collective/division.hpp"
+#include "collective/executed.hpp"
 #include "collective/operation_choices.hpp"
 #include "collective/reductions.hpp"
 #include "core/payload.hpp"
@@ -77,6 +79,7 @@ struct Context {
     MPI_Datatype datatype = MPI_BYTE;
     bool owns_datatype = false;
     std::vector<MPI_Datatype> datatypes;
+    std::optional<Executed> executed; // by a schedule of ours, where that was asked for
 
     // Made by Entry::open, by all ranks together, or by the call.
     MPI_Request request = MPI_REQUEST_NULL;

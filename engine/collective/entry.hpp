@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "collective/context.hpp"
+#include "schedule/schedule.hpp"
 
 namespace sonde::collective {
 
@@ -51,6 +53,9 @@ struct Entry {
     bool reduces = false;  // words, in a way that may be chosen
     bool windowed = false; // so many messages at once
     bool binds = false;    // memory to MPI's objects, before the first repetition
+    std::optional<schedule::Family> family = std::nullopt; // whose schedules do the same
+    // Where parts are uneven: the bytes of each rank's, or of each pair's by origin, for them.
+    std::vector<std::int64_t> (*unequal)(const Context&) = nullptr;
 
     // Takes memory and counts what is needed; sends nothing.
     void (*prepare)(Context&) = nullptr;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "collective/executed.hpp"
 #include "collective/messages.hpp"
 #include "collective/partners.hpp"
 #include "collective/persistent.hpp"
@@ -127,6 +128,10 @@ Entry in_pattern(Entry entry, std::string_view pattern) {
     return entry;
 }
 
+Entry in_way(const Entry& entry, const Setup& setup) {
+    return setup.choices.schedule ? by_schedule(entry, *setup.choices.schedule) : entry;
+}
+
 void require_possible(const Setup& setup, const Entry& entry) {
     require_size(setup, entry.sizes);
     require_root(setup, entry);
@@ -150,8 +155,8 @@ void* persistent_function(const Setup& setup, std::string_view name) {
 } // namespace
 
 Operation::Operation(const Setup& setup, const Entry& entry)
-    : entry_(in_pattern(entry, setup.pattern)), first_root_(setup.root), context_(setup),
-      cold_(prepare(setup)) {
+    : entry_(in_way(in_pattern(entry, setup.pattern), setup)), first_root_(setup.root),
+      context_(setup), cold_(prepare(setup)) {
     if (context_.check) {
         expected_.resize(context_.got.bytes().size());
     }
@@ -180,6 +185,9 @@ Context& Operation::prepare(const Setup& setup) {
     if (setup.pattern == to_one_pattern) {
         prepare_to_one(context_);
     }
+    if (context_.choices.schedule) {
+        context_.executed.emplace(context_, entry_);
+    }
     if (!context_.check && entry_.initial != nullptr) {
         entry_.initial(context_, context_.got.bytes());
     }
@@ -200,6 +208,9 @@ void Operation::before(std::size_t i) {
     if (context_.rotates) {
         context_.root = static_cast<int>((static_cast<std::size_t>(first_root_) + i) %
                                          static_cast<std::size_t>(context_.ranks));
+    }
+    if (context_.executed) {
+        context_.executed->turn_to_root();
     }
     cold_.turn(context_);
     if (context_.check) {

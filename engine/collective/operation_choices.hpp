@@ -4,9 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "schedule/read.hpp"
 
 namespace sonde {
 
@@ -32,6 +35,7 @@ struct OperationChoices {
     bool overlap = false;        // computing beside the started operation
     int polls = 0;               // calls of MPI_Testall while computing
     bool both_timers = false;    // MPI_Wtime is read beside the clock, around the same calls
+    std::optional<schedule::Asked> schedule; // ours, instead of the library's own way
 };
 
 } // namespace sonde

@@ -117,6 +117,9 @@ std::string operations_as_json_lines() {
                 {"begins", formed.begin != nullptr},
                 {"head_on", entry.head_on != nullptr},
                 {"to_one", entry.to_one != nullptr},
+                {"schedules", form == Form::blocking && entry.family
+                                  ? std::string(schedule::family_name(*entry.family))
+                                  : ""},
                 {"form", form_names.at(static_cast<std::size_t>(form))},
                 {"there", is_there(entry, form)}};
             lines += line.dump() + "\n";

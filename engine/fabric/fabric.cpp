@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fabric/room.hpp"
+
 namespace sonde {
 
 namespace {
@@ -135,14 +137,16 @@ std::int64_t Fabric::port_packets(std::size_t link, bool upper) const noexcept {
 // ---- events
 
 void Fabric::schedule(Kind kind, VirtualTime at, std::uint32_t line, FrameIndex frame,
-                      VirtualTime tail) {
+                      VirtualTime tail, std::uint32_t input) {
     constexpr unsigned rank_shift = 62;
-    const std::uint64_t rank = kind == Kind::line_free ? 0 : kind == Kind::arrival ? 2 : 1;
+    const bool departs = kind == Kind::line_free || kind == Kind::input_free;
+    const std::uint64_t rank = departs ? 0 : kind == Kind::arrival ? 2 : 1;
     const std::uint64_t tie =
         kind == Kind::arrival ? mix(topology_.seed ^ scheduled_) >> 2U : scheduled_;
     ++scheduled_;
     const bool leaves = kind == Kind::arrival && lines_[line].to.host;
-    (leaves ? exits_ : events_).push({at, rank << rank_shift | tie, tail, line, frame, kind});
+    (leaves ? exits_ : events_)
+        .push({at, rank << rank_shift | tie, tail, line, frame, input, kind});
 }
 
 void Fabric::advance(VirtualTime until) {
@@ -164,6 +168,12 @@ void Fabric::handle(const Event& event) {
     switch (event.kind) {
     case Kind::line_free:
         free_line(event.line);
+        break;
+    case Kind::input_free:
+        finish_input_head(lines_[event.line].from.index);
+        break;
+    case Kind::ready:
+        get_ready(event);
         break;
     case Kind::pause:
     case Kind::resume:
@@ -273,7 +283,6 @@ void Fabric::send_copy(std::uint32_t line_index, FrameIndex frame, VirtualTime s
             const VirtualTime header = bits_time(header_bits, line.plan.rate_bit_per_s);
             seen = tail - (end - start) + std::min(header, end - start);
         }
-        seen += from_ns(at.plan.latency_ns);
         tail += from_ns(at.plan.latency_ns);
     }
     if (keep_order) { // else jitter lets a long frame's header be seen before a short frame's
@@ -320,7 +329,8 @@ void Fabric::arrive(const Event& event) {
     }
     const std::uint32_t input = line.to.index;
     Switch& at = switches_[ports_[input].of_switch];
-    Held held{event.frame, input, event.tail, route(at, ports_[input], event.frame), 0, false};
+    const VirtualTime ready = now_ + from_ns(at.plan.latency_ns);
+    Held held{event.frame, input, event.tail, ready, route(at, ports_[input], event.frame), 0};
     if (held.outputs.none()) {
         frames_.release(event.frame);
     } else if (at.plan.architecture == Architecture::input) {
@@ -361,7 +371,7 @@ PortSet Fabric::route(Switch& at, Port& input, FrameIndex frame) {
 void Fabric::hold_at_input(std::uint32_t input, Held held) {
     Port& port = ports_[input];
     Switch& at = switches_[port.of_switch];
-    if (!find_room(at, port, frames_.length(held.frame), held)) {
+    if (!find_room(at, port, frames_.length(held.frame))) {
         drop(port, held.frame);
         frames_.release(held.frame);
         return;
@@ -369,8 +379,13 @@ void Fabric::hold_at_input(std::uint32_t input, Held held) {
     take_room(port, held);
     port.queue.push_back(held);
     if (port.queue.size() == 1) {
-        offer_head(port);
+        offer_head(input);
     }
+}
+
+// A cut-through switch sends no frame on a faster line before it is sure of its end.
+VirtualTime Fabric::ready_for(const Port& output, const Held& held) const noexcept {
+    return std::max(held.ready, held.tail - time_on(lines_[output.out_line], held.frame));
 }
 
 void Fabric::hold_at_outputs(std::uint32_t input, const Held& held) {
@@ -380,40 +395,67 @@ void Fabric::hold_at_outputs(std::uint32_t input, const Held& held) {
         if (!held.outputs.test(port.number)) {
             continue;
         }
-        Held copy = held;
-        if (!find_room(at, port, frames_.length(held.frame), copy)) {
+        if (!find_room(at, port, frames_.length(held.frame))) {
             drop(port, held.frame);
             continue;
         }
         frames_.share(held.frame);
-        take_room(port, copy);
-        port.queue.push_back(copy);
-        start_output(index);
+        take_room(port, held);
+        const VirtualTime ready = ready_for(port, held);
+        if (ready > held.ready) { // it must not hold a line that others could use before
+            schedule(Kind::ready, ready, port.out_line, held.frame, held.tail, input);
+        } else {
+            port.queue.push_back(held);
+            start_output(index);
+        }
     }
 }
 
-// Whether a frame of so many bytes has room; a shared buffer that is full may have some in reserve.
-bool Fabric::find_room(const Switch& at, const Port& port, std::int64_t bytes, Held& held) {
+void Fabric::get_ready(const Event& event) {
+    const std::uint32_t output = lines_[event.line].from.index;
+    Port& port = ports_[output];
+    if (switches_[port.of_switch].plan.architecture == Architecture::input) {
+        ask(event.input, output);
+        return;
+    }
+    port.queue.push_back({event.frame, event.input, event.tail, event.at, {}, 0});
+    start_output(output);
+}
+
+// What a port has of the common memory with so many packets and bytes more.
+Fabric::Level Fabric::of_pool(const Port& port, std::int64_t packets, std::int64_t bytes) noexcept {
+    constexpr std::int64_t all = INT64_MAX; // of a reserve that only counts the other
+    return {beyond_reserve(port.level.packets + packets, port.capacity.packets.value_or(all)),
+            beyond_reserve(port.level.bytes + bytes, port.capacity.bytes.value_or(all))};
+}
+
+bool Fabric::find_room(const Switch& at, const Port& port, std::int64_t bytes) noexcept {
     if (at.plan.architecture != Architecture::shared) {
         return within(port.capacity, port.level.packets + 1, port.level.bytes + bytes);
     }
-    const bool in_pool =
-        within(at.plan.capacity, at.level.packets + 1, at.level.bytes + bytes) &&
-        within(at.plan.port_cap, port.level.packets + 1 - port.reserve_level.packets,
-               port.level.bytes + bytes - port.reserve_level.bytes);
-    held.in_reserve = !in_pool && within(port.capacity, port.reserve_level.packets + 1,
-                                         port.reserve_level.bytes + bytes);
-    return in_pool || held.in_reserve;
+    const Level before = of_pool(port, 0, 0);
+    const Level after = of_pool(port, 1, bytes);
+    return within(at.plan.port_cap, after.packets, after.bytes) &&
+           within(at.plan.capacity, at.level.packets + after.packets - before.packets,
+                  at.level.bytes + after.bytes - before.bytes);
+}
+
+void Fabric::change_level(Port& port, std::int64_t packets, std::int64_t bytes) noexcept {
+    Switch& at = switches_[port.of_switch];
+    if (at.plan.architecture == Architecture::shared) {
+        const Level before = of_pool(port, 0, 0);
+        const Level after = of_pool(port, packets, bytes);
+        at.level.packets += after.packets - before.packets;
+        at.level.bytes += after.bytes - before.bytes;
+    }
+    port.level.packets += packets;
+    port.level.bytes += bytes;
 }
 
 void Fabric::take_room(Port& port, const Held& held) {
     const auto bytes = static_cast<std::int64_t>(frames_.length(held.frame));
-    Switch& at = switches_[port.of_switch];
-    Level& part = held.in_reserve ? port.reserve_level : at.level;
-    ++part.packets;
-    part.bytes += bytes;
-    ++port.level.packets;
-    port.level.bytes += bytes;
+    const Switch& at = switches_[port.of_switch];
+    change_level(port, 1, bytes);
     port.counters.most_packets = std::max(port.counters.most_packets, port.level.packets);
     port.counters.most_bytes = std::max(port.counters.most_bytes, port.level.bytes);
     Port& input = ports_[held.input];
@@ -427,12 +469,8 @@ void Fabric::take_room(Port& port, const Held& held) {
 
 void Fabric::leave_room(Port& port, const Held& held) {
     const auto bytes = static_cast<std::int64_t>(frames_.length(held.frame));
-    Switch& at = switches_[port.of_switch];
-    Level& part = held.in_reserve ? port.reserve_level : at.level;
-    --part.packets;
-    part.bytes -= bytes;
-    --port.level.packets;
-    port.level.bytes -= bytes;
+    const Switch& at = switches_[port.of_switch];
+    change_level(port, -1, -bytes);
     Port& input = ports_[held.input];
     --input.came_by;
     const auto& marks = at.plan.pause;
@@ -459,52 +497,45 @@ void Fabric::drop(Port& port, FrameIndex frame) {
 
 // ---- outputs
 
-// A frame may leave before it is wholly in (cut-through), but its last bit not before it has come.
 void Fabric::start_output(std::uint32_t output) {
     Port& port = ports_[output];
-    Line& line = lines_[port.out_line];
+    const Line& line = lines_[port.out_line];
     if (line.busy || line.paused) {
         return;
     }
-    Held* next = nullptr;
     if (switches_[port.of_switch].plan.architecture == Architecture::input) {
-        const auto input = next_input_for(port);
-        if (!input) {
-            return;
-        }
-        port.serving = *input;
-        next = &ports_[*input].queue.front();
-        next->outputs.reset(port.number);
-        ++next->under_way;
-    } else {
-        if (port.queue.empty()) {
-            return;
-        }
-        next = &port.queue.front();
+        start_longest_asking(output);
+    } else if (!port.queue.empty()) {
+        const Held& next = port.queue.front();
+        ++port.counters.forwarded;
+        transmit(port.out_line, next.frame, std::max(now_, next.ready));
     }
-    ++port.counters.forwarded;
-    const VirtualTime whole = next->tail - time_on(line, next->frame);
-    transmit(port.out_line, next->frame, std::max(now_, whole));
 }
 
-// Round robin over the inputs whose head wants this output.
-std::optional<std::uint32_t> Fabric::next_input_for(const Port& output) {
-    const std::vector<std::uint32_t>& all = switches_[output.of_switch].ports;
-    for (std::size_t step = 0; step < all.size(); ++step) {
-        const std::uint32_t candidate = all[(output.next_input + step) % all.size()];
-        const Port& input = ports_[candidate];
-        if (!input.queue.empty() && input.queue.front().outputs.test(output.number)) {
-            return candidate;
-        }
+// Each input in its turn: the one whose head has asked longest. An input is free for its next frame
+// when this one has gone, or, where that is sooner, has been read as fast as it came in.
+void Fabric::start_longest_asking(std::uint32_t output) {
+    Port& port = ports_[output];
+    if (port.asking.empty()) {
+        return;
     }
-    return std::nullopt;
+    port.serving = port.asking.front();
+    port.asking.pop_front();
+    const Port& input = ports_[port.serving];
+    Held& next = ports_[port.serving].queue.front();
+    next.outputs.reset(port.number);
+    ++next.under_way;
+    ++port.counters.forwarded;
+    const VirtualTime read = std::min(time_on(lines_[input.in_line], next.frame),
+                                      time_on(lines_[port.out_line], next.frame));
+    schedule(Kind::input_free, now_ + read, port.out_line); // at one instant before the line is
+    transmit(port.out_line, next.frame, now_);
 }
 
 void Fabric::finish_output(std::uint32_t output) {
     Port& port = ports_[output];
     if (switches_[port.of_switch].plan.architecture == Architecture::input) {
-        finish_input_head(output);
-        return;
+        return; // its input is free already
     }
     const Held sent = port.queue.front();
     port.queue.pop_front();
@@ -515,7 +546,6 @@ void Fabric::finish_output(std::uint32_t output) {
 void Fabric::finish_input_head(std::uint32_t output) {
     Port& port = ports_[output];
     Port& input = ports_[port.serving];
-    port.next_input = static_cast<std::uint16_t>(input.number + 1);
     Held& head = input.queue.front();
     --head.under_way;
     if (head.under_way > 0 || head.outputs.any()) {
@@ -525,20 +555,34 @@ void Fabric::finish_input_head(std::uint32_t output) {
     input.queue.pop_front();
     leave_room(input, sent);
     frames_.release(sent.frame);
-    offer_head(input);
+    offer_head(port.serving);
 }
 
-void Fabric::offer_head(Port& input) {
+// The first frame of an input asks for its outputs as soon as it may leave for them.
+void Fabric::offer_head(std::uint32_t input_index) {
+    const Port& input = ports_[input_index];
     if (input.queue.empty()) {
         return;
     }
-    const PortSet wanted = input.queue.front().outputs;
+    const Held head = input.queue.front(); // asking may send it at once
     const Switch& at = switches_[input.of_switch];
     for (std::size_t number = 0; number < at.ports.size(); ++number) {
-        if (wanted.test(number)) {
-            start_output(at.ports[number]);
+        if (!head.outputs.test(number)) {
+            continue;
+        }
+        const std::uint32_t output = at.ports[number];
+        const VirtualTime ready = ready_for(ports_[output], head);
+        if (ready > now_) {
+            schedule(Kind::ready, ready, ports_[output].out_line, 0, 0, input_index);
+        } else {
+            ask(input_index, output);
         }
     }
+}
+
+void Fabric::ask(std::uint32_t input, std::uint32_t output) {
+    ports_[output].asking.push_back(input);
+    start_output(output);
 }
 
 } // namespace sonde

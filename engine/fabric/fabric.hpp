@@ -2,10 +2,11 @@
 // a frame depends on the frames and their times alone, never on when this code ran.
 //
 // Timing. A frame occupies a line for its line time (preamble, check sequence and gap included) and
-// arrives a propagation delay after its last bit has left. A store-and-forward switch handles it
-// then, a cut-through switch as soon as its header is in. Events of the same instant are handled in
-// the order departures, pauses, arrivals; arrivals among themselves in an order drawn from the
-// seed, so that no port is favoured.
+// arrives a propagation delay after its last bit has left. A store-and-forward switch has it in its
+// buffer from then on, a cut-through switch as soon as its header is in; it may leave when the
+// switch's own delay is over and its end is sure to be there in time. Events of the same instant
+// are handled in the order departures, pauses, arrivals; arrivals among themselves in an order
+// drawn from the seed, so that no port is favoured.
 #pragma once
 
 #include <bitset>
@@ -106,10 +107,10 @@ private:
     struct Held {
         FrameIndex frame = 0;
         std::uint32_t input = 0; // of ports_
-        VirtualTime tail = 0;    // when its last bit is in
+        VirtualTime tail = 0;    // when its last bit is in, the switch's own delay with it
+        VirtualTime ready = 0;   // when it may leave
         PortSet outputs;         // input-buffered: where it has yet to go
         std::uint16_t under_way = 0;
-        bool in_reserve = false; // shared: in its output's own part
     };
     struct Level {
         std::int64_t packets = 0;
@@ -123,12 +124,11 @@ private:
         Capacity capacity;
         std::deque<Held> queue; // of its input or for its output, as the architecture has it
         Level level;
-        Level reserve_level;
         std::int64_t came_by = 0; // frames in the switch that came by this port
         bool asked_to_pause = false;
-        VirtualTime last_ask = 0;     // when what it last asked for is heard
-        std::uint16_t next_input = 0; // input-buffered: whose turn it is at this output
-        std::uint32_t serving = 0;    // and whose head is on the way out
+        VirtualTime last_ask = 0;         // when what it last asked for is heard
+        std::deque<std::uint32_t> asking; // input-buffered: inputs whose heads want this output
+        std::uint32_t serving = 0;        // and whose head is on the way out
         PortCounters counters;
     };
     struct Switch {
@@ -137,13 +137,16 @@ private:
         Stations stations;
         Level level; // shared
     };
-    enum class Kind : std::uint8_t { line_free, pause, resume, arrival };
+    // input_free: a head has been read by the output of that line; ready: what waits for that line
+    // may leave, where others could use the line before.
+    enum class Kind : std::uint8_t { line_free, input_free, ready, pause, resume, arrival };
     struct Event {
         VirtualTime at = 0;
         std::uint64_t order = 0;
         VirtualTime tail = 0;
         std::uint32_t line = 0;
         FrameIndex frame = 0;
+        std::uint32_t input = 0; // of ports_
         Kind kind = Kind::line_free;
         bool operator>(const Event& other) const noexcept {
             return at != other.at ? at > other.at : order > other.order;
@@ -165,7 +168,7 @@ private:
     void find_shortest_exit() noexcept;
 
     void schedule(Kind kind, VirtualTime at, std::uint32_t line, FrameIndex frame = 0,
-                  VirtualTime tail = 0);
+                  VirtualTime tail = 0, std::uint32_t input = 0);
     void handle(const Event& event);
     void free_line(std::uint32_t line);
     void pause(std::uint32_t line, bool paused);
@@ -180,18 +183,24 @@ private:
     [[nodiscard]] PortSet route(Switch& at, Port& input, FrameIndex frame);
     void hold_at_input(std::uint32_t input, Held held);
     void hold_at_outputs(std::uint32_t input, const Held& held);
-    [[nodiscard]] static bool find_room(const Switch& at, const Port& port, std::int64_t bytes,
-                                        Held& held);
+    [[nodiscard]] VirtualTime ready_for(const Port& output, const Held& held) const noexcept;
+    void get_ready(const Event& event);
+    [[nodiscard]] static Level of_pool(const Port& port, std::int64_t packets,
+                                       std::int64_t bytes) noexcept;
+    [[nodiscard]] static bool find_room(const Switch& at, const Port& port,
+                                        std::int64_t bytes) noexcept;
+    void change_level(Port& port, std::int64_t packets, std::int64_t bytes) noexcept;
     void take_room(Port& port, const Held& held);
     void leave_room(Port& port, const Held& held);
     void ask_to_pause(Port& input, bool paused);
     void drop(Port& port, FrameIndex frame);
 
     void start_output(std::uint32_t output);
-    [[nodiscard]] std::optional<std::uint32_t> next_input_for(const Port& output);
+    void start_longest_asking(std::uint32_t output);
     void finish_output(std::uint32_t output);
     void finish_input_head(std::uint32_t output);
-    void offer_head(Port& input);
+    void offer_head(std::uint32_t input);
+    void ask(std::uint32_t input, std::uint32_t output);
 
     Topology topology_;
     FramePool& frames_;

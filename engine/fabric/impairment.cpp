@@ -32,7 +32,8 @@ Loss Impairer::lose(const LinePlan& line, std::uint32_t frame_bytes) {
     if (happens(line.loss_ratio)) {
         return Loss::random;
     }
-    if (line.burst && lose_in_burst(*line.burst)) {
+    if (line.burst &&
+        lose_in_burst(*line.burst, bad_state_, [this](double ratio) { return happens(ratio); })) {
         return Loss::burst;
     }
     if (line.bit_error_ratio > 0.0) {
@@ -41,13 +42,6 @@ Loss Impairer::lose(const LinePlan& line, std::uint32_t frame_bytes) {
                                                                               : Loss::none;
     }
     return Loss::none;
-}
-
-bool Impairer::lose_in_burst(const BurstLoss& burst) {
-    if (happens(bad_state_ ? burst.leave_ratio : burst.enter_ratio)) {
-        bad_state_ = !bad_state_;
-    }
-    return happens(bad_state_ ? burst.bad_loss_ratio : burst.good_loss_ratio);
 }
 
 double Impairer::uniform() noexcept {

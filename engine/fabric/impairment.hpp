@@ -29,7 +29,6 @@ private:
     [[nodiscard]] double uniform() noexcept; // in [0, 1)
     [[nodiscard]] bool happens(double ratio) noexcept { return ratio > 0.0 && uniform() < ratio; }
     [[nodiscard]] Loss lose(const LinePlan& line, std::uint32_t frame_bytes);
-    [[nodiscard]] bool lose_in_burst(const BurstLoss& burst);
     [[nodiscard]] VirtualTime jitter(const Jitter& jitter);
 
     std::mt19937_64 random_;

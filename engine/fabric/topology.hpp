@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/request.hpp"
+#include "fabric/burst_loss.hpp"
 
 namespace sonde {
 
@@ -47,14 +48,6 @@ struct Jitter {
     std::int64_t deviation_ns = 0; // normal
     double tail_index = 3.0;       // pareto
     bool keep_order = true;
-};
-
-// Gilbert-Elliott: a good and a bad state; the state changes before each frame.
-struct BurstLoss {
-    double enter_ratio = 0.0; // good to bad
-    double leave_ratio = 1.0; // bad to good
-    double good_loss_ratio = 0.0;
-    double bad_loss_ratio = 1.0;
 };
 
 // One direction of a link.

@@ -102,6 +102,7 @@ void Network::add_link(std::uint32_t number, const LinkKind& kind, std::uint32_t
         line->propagation = kind.propagation;
         line->header_time = bits_time(header_bits, line->rate_bit_per_s);
         line->loss_ratio = kind.loss_ratio;
+        line->burst = kind.burst ? &*kind.burst : nullptr;
         if (kind.both_ways_bit_per_s > 0) {
             line->sharing = static_cast<std::uint32_t>(shared_free_at_.size());
         }

@@ -11,25 +11,10 @@ namespace sonde::simulator {
 
 namespace {
 
-constexpr std::size_t least_slots = 8;
 constexpr std::size_t least_entries = 4;
 constexpr std::uint32_t spread_targets = 0x9E5; // odd
 
 } // namespace
-
-// Slots grow by doubling: most flows of a complete exchange never have many packets under way.
-Slot& Flow::add_slot(std::uint32_t sequence) {
-    if (sequence - base >= slots.size()) {
-        std::vector<Slot> more(slots.empty() ? least_slots : 2 * slots.size());
-        for (std::uint32_t i = base; i != sequence; ++i) {
-            more[i & (more.size() - 1)] = slot(i);
-        }
-        slots = std::move(more);
-    }
-    Slot& added = slot(sequence);
-    added = Slot{};
-    return added;
-}
 
 Flows::Entry& Flows::place(std::vector<Entry>& entries, std::uint32_t target) noexcept {
     const auto mask = static_cast<std::uint32_t>(entries.size() - 1);
@@ -54,12 +39,16 @@ void Flows::widen(Row& row) {
 }
 
 std::uint32_t Flows::add(std::uint32_t source, std::uint32_t target) {
-    if (flows_.size() * sizeof(Flow) + table_bytes_ > most_bytes_) {
+    if (size_ * sizeof(Flow) + table_bytes_ > most_bytes_) {
         throw Failure("limit", "the simulation needs more than limits.memory_bytes for " +
-                                   std::to_string(flows_.size()) + " pairs of hosts");
+                                   std::to_string(size_) + " pairs of hosts");
     }
-    const auto number = static_cast<std::uint32_t>(flows_.size());
-    flows_.emplace_back(source, target);
+    if ((size_ & block_mask) == 0) {
+        blocks_.push_back(std::make_unique<Flow[]>(block_mask + 1));
+    }
+    const std::uint32_t number = size_++;
+    (*this)[number].source = source;
+    (*this)[number].target = target;
     Row& row = rows_[source];
     if (4 * (std::size_t{row.used} + 1) > 3 * row.entries.size()) {
         widen(row);
@@ -84,10 +73,10 @@ std::uint32_t Flows::find(std::uint32_t source, std::uint32_t target) {
 }
 
 std::uint32_t Flows::reverse_of(std::uint32_t flow) {
-    Flow& forward = flows_[flow];
+    Flow& forward = (*this)[flow];
     if (forward.reverse == none) {
         forward.reverse = find(forward.target, forward.source);
-        flows_[forward.reverse].reverse = flow;
+        (*this)[forward.reverse].reverse = flow;
     }
     return forward.reverse;
 }

@@ -1,116 +1,97 @@
 #include "simulator/go_back_n.hpp"
 
-#include <algorithm>
-
 namespace sonde::simulator {
+
+namespace {
+
+constexpr std::uint64_t last_bit = std::uint64_t{1} << 32U;
+
+// What the sender is to know of a packet that it may have to send again.
+std::uint64_t keep(const Packet& packet) {
+    return packet.payload_bytes | (packet.last ? last_bit : 0);
+}
+
+} // namespace
+
+GoBackN::GoBackN(const Scenario& scenario, EventQueue& events, PacketPool& packets, Hosts& hosts)
+    : Transport(scenario, events, packets, hosts), send_rules_{static_cast<std::uint32_t>(
+                                                                   plan_.window_packets),
+                                                               plan_.timeout,
+                                                               plan_.fast_retransmit},
+      answer_rules_{plan_.acknowledge, static_cast<std::uint32_t>(plan_.delay_packets), plan_.delay,
+                    plan_.fast_retransmit},
+      resends_(scenario.hosts) {}
 
 bool GoBackN::may_send(std::uint32_t host) const {
     const PerHost& at = of_[host];
-    return at.first_message != none || !at.control.empty() || at.resends_taken < at.resends.size();
+    return at.first_message != none || !at.control.empty() || !resends_[host].empty();
 }
 
 bool GoBackN::may_send_new(const Flow& flow) const {
-    return flow.state == Sender::normal && flow.next - flow.base < plan_.window_packets &&
-           within_global_window(of_[flow.source]);
+    return flow.sender.may_send_new(send_rules_) && within_global_window(of_[flow.source]);
 }
 
-// Answers first, then what is sent again, then what is new.
 std::uint32_t GoBackN::next(std::uint32_t host_index) {
     PerHost& host = of_[host_index];
     if (!host.control.empty()) {
         return host.control.pop(packets_);
     }
-    std::uint32_t packet = next_resend(host);
-    if (packet == none) {
-        packet = Transport::next(host_index);
-        if (packet == none) {
-            return none;
-        }
-        const Packet& made = packets_[packet];
-        Slot& slot = flows_[made.flow].add_slot(made.sequence);
-        slot.payload_bytes = made.payload_bytes;
-        slot.last = made.last;
-    }
-    leave(packets_[packet].flow, packet);
-    return packet;
+    const std::uint32_t again = next_resend(host_index);
+    return again != none ? again : next_new(host_index);
 }
 
-std::uint32_t GoBackN::next_resend(PerHost& host) {
-    while (host.resends_taken < host.resends.size()) {
-        const Resend again = host.resends[host.resends_taken++];
-        if (host.resends_taken == host.resends.size()) {
-            host.resends.clear();
-            host.resends_taken = 0;
-        }
-        Flow& flow = flows_[again.flow];
-        if (--flow.resends == 0 && flow.state == Sender::resend) {
-            flow.state = flow.unstalled ? Sender::normal : Sender::stall;
-        }
-        if (again.sequence < flow.base) { // acknowledged meanwhile
+std::uint32_t GoBackN::next_resend(std::uint32_t host_index) {
+    Resends& resends = resends_[host_index];
+    while (!resends.empty()) {
+        const std::uint32_t flow_index = resends.first();
+        Flow& flow = flows_[flow_index];
+        if (!flow.sender.has_resend()) { // all was acknowledged meanwhile
+            resends.pop();
             continue;
         }
-        Slot& slot = flow.slot(again.sequence);
-        slot.resend = false;
-        ++host.counts.retransmitted;
-        return make_data(again.flow, again.sequence, flow.target, slot.payload_bytes, slot.last);
+        const protocol::Sent sent =
+            flow.sender.send_again(send_rules_, events_.now(), log_of(flow_index));
+        if (!flow.sender.has_resend()) {
+            resends.pop();
+        }
+        ++of_[host_index].counts.retransmitted;
+        const std::uint32_t packet =
+            make_data(flow_index, sent.number, flow.target, static_cast<std::uint32_t>(sent.kept),
+                      (sent.kept & last_bit) != 0);
+        leave(flow_index, packet, sent.timer_at);
+        return packet;
     }
     return none;
 }
 
-// A packet's timer starts with each sending, and an acknowledgement may go with it.
-void GoBackN::leave(std::uint32_t flow_index, std::uint32_t packet_index) {
-    Flow& flow = flows_[flow_index];
-    Packet& packet = packets_[packet_index];
-    const VirtualTime deadline = events_.now() + plan_.timeout;
-    flow.slot(packet.sequence).deadline = deadline;
-    set_timer(flow_index, deadline);
-    if (plan_.acknowledge == Acknowledge::piggyback && flow.reverse != none &&
-        flows_[flow.reverse].unanswered > 0) {
-        packet.answers = true;
-        packet.answer = flows_[flow.reverse].expected;
-        flows_[flow.reverse].unanswered = 0;
+std::uint32_t GoBackN::next_new(std::uint32_t host_index) {
+    const std::uint32_t packet_index = Transport::next(host_index);
+    if (packet_index != none) {
+        const Packet& packet = packets_[packet_index];
+        const protocol::Sent sent =
+            flows_[packet.flow].sender.send_new(send_rules_, events_.now(), keep(packet));
+        require(sent.number == packet.sequence, "a flow and its sender count differently");
+        leave(packet.flow, packet_index, sent.timer_at);
+    }
+    return packet_index;
+}
+
+void GoBackN::leave(std::uint32_t flow_index, std::uint32_t packet_index, VirtualTime timer_at) {
+    set_timer(EventKind::timer, flow_index, timer_at);
+    if (plan_.acknowledge != Acknowledge::piggyback || flows_[flow_index].reverse == none) {
+        return;
+    }
+    protocol::Receiver& back = flows_[flows_[flow_index].reverse].receiver;
+    if (back.answers_along()) {
+        packets_[packet_index].answers = true;
+        packets_[packet_index].answer = back.expected();
     }
 }
 
-// Timers of one flow are set in the order in which they run out, but for those that wait: one
-// event for the earliest is enough.
-void GoBackN::set_timer(std::uint32_t flow_index, VirtualTime at) {
-    Flow& flow = flows_[flow_index];
-    if (!flow.timer_set) {
-        flow.timer_set = true;
-        events_.push(at, EventKind::timer, 0, flow_index);
+void GoBackN::set_timer(EventKind kind, std::uint32_t flow_index, VirtualTime at) {
+    if (at != protocol::never) {
+        events_.push(at, kind, 0, flow_index);
     }
-}
-
-void GoBackN::on_timer(std::uint32_t flow_index) {
-    Flow& flow = flows_[flow_index];
-    flow.timer_set = false;
-    VirtualTime earliest = never;
-    for (std::uint32_t sequence = flow.base; sequence != flow.next; ++sequence) {
-        Slot& slot = flow.slot(sequence);
-        if (slot.resend) {
-            continue;
-        }
-        if (slot.deadline > events_.now()) {
-            earliest = std::min(earliest, slot.deadline);
-            continue;
-        }
-        if (sequence == flow.base) { // those behind it run out with it: one batch is one event
-            note(flow, SenderEvent::time_out);
-        }
-        resend(flow_index, sequence);
-    }
-    if (earliest != never) {
-        set_timer(flow_index, earliest);
-    }
-    hosts_.poke(flow.source);
-}
-
-void GoBackN::resend(std::uint32_t flow_index, std::uint32_t sequence) {
-    Flow& flow = flows_[flow_index];
-    flow.slot(sequence).resend = true;
-    ++flow.resends;
-    of_[flow.source].resends.push_back({flow_index, sequence});
 }
 
 // ---- the receiver
@@ -133,88 +114,81 @@ void GoBackN::receive(std::uint32_t host, std::uint32_t packet_index) {
 
 void GoBackN::take_data(std::uint32_t flow_index, const Packet& packet) {
     Flow& flow = flows_[flow_index];
+    const protocol::Taken taken = flow.receiver.take(packet.sequence, answer_rules_, events_.now());
     HostCounts& counts = of_[flow.target].counts;
-    if (packet.sequence == flow.expected) {
-        accept(flow_index, packet);
-    } else if (packet.sequence < flow.expected) { // the acknowledgement may have been lost
-        ++counts.duplicate;
-        answer(flow_index, PacketKind::pack, flow.expected);
-    } else {
-        ++counts.out_of_order;
-        if (plan_.fast_retransmit && !flow.stalled) { // one Nack for each gap
-            flow.stalled = true;
-            answer(flow_index, PacketKind::nack, flow.expected);
+    counts.duplicate += taken.arrival == protocol::Arrival::duplicate ? 1 : 0;
+    counts.out_of_order += taken.arrival == protocol::Arrival::out_of_order ? 1 : 0;
+    say(flow_index, taken.answer);
+    set_timer(EventKind::late_answer, flow_index, taken.timer_at);
+    if (taken.arrival == protocol::Arrival::accepted) {
+        if (plan_.acknowledge == Acknowledge::piggyback) {
+            (void)flows_.reverse_of(flow_index); // by which an answer may go
         }
+        deliver(flow_index, flow.target, packet);
     }
 }
 
-void GoBackN::accept(std::uint32_t flow_index, const Packet& packet) {
-    Flow& flow = flows_[flow_index];
-    ++flow.expected;
-    flow.stalled = false;
-    ++flow.unanswered;
-    if (plan_.acknowledge == Acknowledge::immediate || flow.unanswered >= plan_.delay_packets) {
-        answer(flow_index, PacketKind::pack, flow.expected);
-    } else {
-        (void)flows_.reverse_of(flow_index); // by which it may go
-        if (!flow.answer_set) {
-            flow.answer_set = true;
-            events_.push(events_.now() + plan_.delay, EventKind::late_answer, 0, flow_index);
-        }
+void GoBackN::say(std::uint32_t flow_index, protocol::Answer with) {
+    if (with != protocol::Answer::none) {
+        const bool missing = with == protocol::Answer::nack;
+        answer(flow_index, missing ? PacketKind::nack : PacketKind::pack,
+               flows_[flow_index].receiver.expected());
     }
-    deliver(flow_index, flow.target, packet);
 }
 
 void GoBackN::on_late_answer(std::uint32_t flow_index) {
-    Flow& flow = flows_[flow_index];
-    flow.answer_set = false;
-    if (flow.unanswered > 0) {
-        answer(flow_index, PacketKind::pack, flow.expected);
+    if (flows_[flow_index].receiver.on_timer()) {
+        say(flow_index, protocol::Answer::pack);
     }
 }
 
 // ---- the sender
 
-void GoBackN::slide(std::uint32_t flow_index, std::uint32_t number) {
-    Flow& flow = flows_[flow_index];
-    require(number <= flow.next, "a packet was acknowledged that was never sent");
-    PerHost& host = of_[flow.source];
-    host.under_way -= number - flow.base;
-    flow.base = number;
-    if (is_settled(flow.source)) {
-        workload_->settled(flow.source);
+void GoBackN::settle(std::uint32_t host, std::uint32_t acknowledged) {
+    of_[host].under_way -= acknowledged;
+    if (acknowledged > 0 && is_settled(host)) {
+        workload_->settled(host);
     }
 }
 
 void GoBackN::take_pack(std::uint32_t flow_index, std::uint32_t number) {
     Flow& flow = flows_[flow_index];
-    if (number <= flow.base) { // an answer to what was sent twice
-        return;
+    require(flow.sender.may_be_expected(number), "a packet was acknowledged that was never sent");
+    const std::uint32_t acknowledged =
+        flow.sender.take_pack(number, events_.now(), log_of(flow_index));
+    if (acknowledged > 0) {
+        count(flow.source, protocol::Event::pack);
+        settle(flow.source, acknowledged);
     }
-    note(flow, SenderEvent::pack);
-    if (flow.state == Sender::stall) {
-        flow.state = Sender::normal;
-    }
-    flow.unstalled = true;
-    slide(flow_index, number);
 }
 
 void GoBackN::take_nack(std::uint32_t flow_index, std::uint32_t number) {
     Flow& flow = flows_[flow_index];
-    if (number < flow.base || flow.base == flow.next) { // overtaken by what it asks for
+    const bool had = flow.sender.has_resend();
+    const auto missed = flow.sender.take_nack(number, events_.now(), log_of(flow_index));
+    if (!missed.counts) {
         return;
     }
-    note(flow, SenderEvent::nack);
-    flow.state = Sender::resend;
-    flow.unstalled = false;
-    if (number > flow.base) {
-        slide(flow_index, number);
+    count(flow.source, protocol::Event::nack);
+    if (!had) {
+        resends_[flow.source].push(flow_index);
     }
-    for (std::uint32_t sequence = flow.base; sequence != flow.next; ++sequence) {
-        if (!flow.slot(sequence).resend) {
-            resend(flow_index, sequence);
-        }
+    settle(flow.source, missed.acknowledged);
+}
+
+void GoBackN::on_timer(std::uint32_t flow_index) {
+    Flow& flow = flows_[flow_index];
+    const bool had = flow.sender.has_resend();
+    const protocol::TimedOut out =
+        flow.sender.on_timer(send_rules_, events_.now(), log_of(flow_index));
+    if (out.packets > 0) {
+        count(flow.source, protocol::Event::time_out, out.packets);
     }
+    if (!had && flow.sender.has_resend()) {
+        resends_[flow.source].push(flow_index);
+    }
+    set_timer(EventKind::timer, flow_index, out.timer_at);
+    hosts_.poke(flow.source);
 }
 
 } // namespace sonde::simulator

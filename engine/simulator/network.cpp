@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "fabric/room.hpp"
+
 namespace sonde::simulator {
 
 namespace {
@@ -10,11 +12,6 @@ namespace {
 constexpr std::uint32_t frame_header = 14;
 
 std::uint32_t frame_bytes(std::uint32_t bytes) { return bytes + frame_header; }
-
-// What a port has of a switch's common memory.
-std::int64_t beyond_reserve(std::int64_t held, std::int64_t reserve) {
-    return held > reserve ? held - reserve : 0;
-}
 
 } // namespace
 
@@ -28,6 +25,10 @@ VirtualTime Network::time_on(Line& line, std::uint32_t bytes) {
 
 VirtualTime Network::line_time_of(std::uint32_t host, std::uint32_t bytes) {
     return time_on(lines_[2 * std::size_t{host}], bytes);
+}
+
+VirtualTime Network::line_time_to(std::uint32_t host, std::uint32_t bytes) {
+    return time_on(lines_[2 * std::size_t{host} + 1], bytes);
 }
 
 std::uint32_t Network::route(const SwitchState& at, std::uint32_t target) {
@@ -125,6 +126,12 @@ void Network::pump(std::uint32_t line_index) {
     }
 }
 
+bool Network::lose(Line& line) {
+    const auto happens = [this](double ratio) { return random_.happens(ratio); };
+    return happens(line.loss_ratio) ||
+           (line.burst != nullptr && lose_in_burst(*line.burst, line.in_burst, happens));
+}
+
 VirtualTime Network::transmit(std::uint32_t line_index, std::uint32_t packet_index) {
     Line& line = lines_[line_index];
     Packet& packet = packets_[packet_index];
@@ -141,7 +148,7 @@ VirtualTime Network::transmit(std::uint32_t line_index, std::uint32_t packet_ind
     line.sending_bytes = packet.bytes;
     line.sending_came_by = packet.came_by;
     ++line.sent;
-    if (random_.happens(line.loss_ratio)) {
+    if (lose(line)) {
         ++line.lost_random;
         packets_.give(packet_index);
     } else if (line.head_switch == none) {

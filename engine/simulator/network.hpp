@@ -42,6 +42,7 @@ struct Line {
     bool exact = false; // the end of each sending is an event
     bool wants_room = false;
     bool paused = false;
+    bool in_burst = false; // the way's bad state
     // The way.
     std::uint32_t tail_switch = none; // none: a host
     std::uint32_t head_switch = none;
@@ -53,6 +54,7 @@ struct Line {
     VirtualTime propagation = 0;
     VirtualTime header_time = 0;
     double loss_ratio = 0.0;
+    const BurstLoss* burst = nullptr; // none: losses come singly
     // The input at its head.
     PacketQueue arrived; // input-buffered
     Room input_room;
@@ -134,6 +136,8 @@ public:
     [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
     // The time that a packet of so many bytes takes on a host's line, towards the switch.
     [[nodiscard]] VirtualTime line_time_of(std::uint32_t host, std::uint32_t bytes);
+    // And away from it.
+    [[nodiscard]] VirtualTime line_time_to(std::uint32_t host, std::uint32_t bytes);
     // Nothing waits anywhere; throws std::logic_error where something does.
     void check_empty() const;
 
@@ -161,6 +165,7 @@ private:
     void free_input(std::uint32_t in_index, std::uint32_t out_index, VirtualTime start);
     // When the packet has left, and the line is free for another.
     VirtualTime transmit(std::uint32_t line_index, std::uint32_t packet_index);
+    [[nodiscard]] bool lose(Line& line);
     void wake(std::uint32_t line_index);
     void settle(Line& line);
     void release_output(Line& line, std::uint32_t bytes, std::uint32_t came_by);

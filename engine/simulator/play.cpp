@@ -187,7 +187,9 @@ void Play::mark_begun(std::uint32_t host) {
 }
 
 void Play::delivered(std::uint32_t /*flow*/, std::uint32_t host, bool last) {
-    if (last && of_[host].to_receive > 0) {
+    if (of_[host].done) {
+        completion(host) = events_.now();
+    } else if (last && of_[host].to_receive > 0) {
         --of_[host].to_receive;
         look(host);
     }
@@ -200,8 +202,7 @@ void Play::look(std::uint32_t host) {
         return;
     }
     progress.done = true;
-    const auto row = static_cast<std::size_t>(repetition_) * scenario_.hosts;
-    completions_[row + network_.rank_of(host)] = events_.now();
+    completion(host) = events_.now();
     if (--waiting_for_ == 0) {
         all_done();
     }

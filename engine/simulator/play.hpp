@@ -22,7 +22,8 @@ public:
     void handed(std::uint32_t /*host*/, std::int64_t /*tag*/) override {}
     void delivered(std::uint32_t flow, std::uint32_t host, bool last) override;
 
-    // Of each rank, repetition by repetition; -1: never.
+    // Of each rank, repetition by repetition; -1: never. A host that still gets something after it
+    // has sent all is done when it has that: nobody could say before what else is on its way.
     [[nodiscard]] const std::vector<VirtualTime>& completions() const noexcept {
         return completions_;
     }
@@ -39,6 +40,10 @@ protected:
 
     void begin_at(std::uint32_t host, VirtualTime earliest);
     void mark_begun(std::uint32_t host);
+    [[nodiscard]] VirtualTime& completion(std::uint32_t host) {
+        return completions_[static_cast<std::size_t>(repetition_) * scenario_.hosts +
+                            network_.rank_of(host)];
+    }
     // Whether a host is done by now.
     void look(std::uint32_t host);
     virtual void all_done() {}

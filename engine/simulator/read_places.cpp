@@ -105,6 +105,16 @@ HostKind read_host_kind(Fields fields) {
     return kind;
 }
 
+BurstLoss read_burst(Fields fields) {
+    BurstLoss burst;
+    burst.enter_ratio = fields.number("enter_ratio", 0.0, 1.0, burst.enter_ratio);
+    burst.leave_ratio = fields.number("leave_ratio", 0.0, 1.0, burst.leave_ratio);
+    burst.good_loss_ratio = fields.number("good_loss_ratio", 0.0, 1.0, burst.good_loss_ratio);
+    burst.bad_loss_ratio = fields.number("bad_loss_ratio", 0.0, 1.0, burst.bad_loss_ratio);
+    fields.finish();
+    return burst;
+}
+
 LinkKind read_link_kind(Fields fields) {
     constexpr std::int64_t least = 1'000, most = 1'000'000'000'000;
     LinkKind kind;
@@ -115,6 +125,9 @@ LinkKind read_link_kind(Fields fields) {
         fields.optional_integer("both_ways_bit_per_s", least, most).value_or(0);
     kind.propagation = take_time(fields, "propagation_ns", 0);
     kind.loss_ratio = fields.number("loss_ratio", 0.0, 1.0, 0.0);
+    if (fields.has("burst")) {
+        kind.burst = read_burst(fields.object("burst"));
+    }
     fields.finish();
     return kind;
 }

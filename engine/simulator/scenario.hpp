@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "core/request.hpp"
+#include "fabric/burst_loss.hpp"
 #include "fabric/virtual_time.hpp"
+#include "protocol/go_back_n.hpp"
 #include "schedule/schedule.hpp"
 
 namespace sonde::simulator {
@@ -64,6 +66,7 @@ struct LinkKind {
     std::int64_t both_ways_bit_per_s = 0; // 0: no limit
     VirtualTime propagation = 0;
     double loss_ratio = 0.0;
+    std::optional<BurstLoss> burst;
 };
 
 enum class Buffering : std::uint8_t { input, output, shared };
@@ -108,7 +111,7 @@ struct HostGroup {
 };
 
 enum class TransportKind : std::uint8_t { datagram, go_back_n, tcp };
-enum class Acknowledge : std::uint8_t { immediate, delayed, piggyback };
+using protocol::Acknowledge;
 
 struct TransportPlan {
     TransportKind kind = TransportKind::datagram;

@@ -10,7 +10,6 @@ namespace {
 // Sends that a rank has begun and not handed over: more would only need memory, as they go in
 // order.
 constexpr std::int64_t most_sends_waiting = 8;
-constexpr std::size_t least_ring = 16;
 
 } // namespace
 
@@ -28,7 +27,7 @@ void SchedulePlay::start() {
     for (std::uint32_t rank = 0; rank < scenario_.hosts; ++rank) {
         const std::uint32_t host = network_.place_of(rank);
         ranks_[host] = Rank{};
-        ranks_[host].steps = schedule_->steps(static_cast<schedule::Rank>(rank));
+        ranks_[host].runner.restart({schedule_->steps(static_cast<schedule::Rank>(rank))});
         of_[host] = Progress{};
         of_[host].to_post = 1; // until its steps are at their end and complete
         begin_at(host, events_.now());
@@ -48,49 +47,24 @@ void SchedulePlay::begin(std::uint32_t host) {
     advance(host);
 }
 
-// Begins all steps that can begin.
 void SchedulePlay::advance(std::uint32_t host) {
-    Rank& rank = ranks_[host];
-    if (rank.advancing || !of_[host].begun) {
+    if (!of_[host].begun) {
         return;
     }
-    rank.advancing = true;
-    while (!rank.at_end) {
-        if (!rank.has_pending) {
-            rank.has_pending = rank.steps->next(rank.pending);
-            rank.at_end = !rank.has_pending;
-            continue;
-        }
-        if (!may_begin(rank)) {
-            break;
-        }
-        rank.has_pending = false;
-        begin_step(host, rank);
-    }
-    rank.advancing = false;
-    if (rank.at_end && rank.low == rank.begun && of_[host].to_post > 0) {
+    Rank& rank = ranks_[host];
+    rank.runner.advance(Carrier{this, host});
+    if (rank.runner.is_done() && of_[host].to_post > 0) {
         of_[host].to_post = 0;
         look(host);
     }
 }
 
-bool SchedulePlay::may_begin(const Rank& rank) const {
-    return rank.pending.after <= rank.low && (rank.pending.action != schedule::Action::send ||
-                                              rank.sends_waiting < most_sends_waiting);
+bool SchedulePlay::may_begin(std::uint32_t host, const schedule::Step& step) const {
+    return step.action != schedule::Action::send || ranks_[host].sends_waiting < most_sends_waiting;
 }
 
-void SchedulePlay::begin_step(std::uint32_t host, Rank& rank) {
-    const std::int64_t number = rank.begun++;
-    const schedule::Step step = rank.pending;
-    if (static_cast<std::size_t>(rank.begun - rank.low) > rank.complete.size()) {
-        std::vector<bool> more(rank.complete.empty() ? least_ring : 2 * rank.complete.size());
-        for (std::int64_t at = rank.low; at < number; ++at) {
-            const auto place = static_cast<std::size_t>(at);
-            more[place & (more.size() - 1)] = rank.complete[place & (rank.complete.size() - 1)];
-        }
-        rank.complete = std::move(more);
-    }
-    rank.complete[static_cast<std::size_t>(number) & (rank.complete.size() - 1)] = false;
+void SchedulePlay::begin_step(std::uint32_t host, std::int64_t number, const schedule::Step& step) {
+    Rank& rank = ranks_[host];
     if (step.action == schedule::Action::receive) {
         begin_receive(host, number, network_.place_of(static_cast<std::uint32_t>(step.peer)));
     } else if (step.action == schedule::Action::send) {
@@ -113,7 +87,7 @@ SchedulePlay::Arrivals& SchedulePlay::arrivals(std::uint32_t flow) {
 void SchedulePlay::begin_receive(std::uint32_t host, std::int64_t number, std::uint32_t from) {
     Arrivals& of = arrivals(transport_.flow(from, host));
     if (++of.asked <= of.arrived) {
-        finish_step(ranks_[host], number);
+        ranks_[host].runner.completed(number);
     } else if (of.first_waiting < 0) {
         of.first_waiting = number;
     } else {
@@ -134,17 +108,9 @@ std::int64_t SchedulePlay::take_waiting(Arrivals& of) {
     return number;
 }
 
-void SchedulePlay::finish_step(Rank& rank, std::int64_t number) {
-    const auto ring = rank.complete.size() - 1;
-    rank.complete[static_cast<std::size_t>(number) & ring] = true;
-    while (rank.low < rank.begun && rank.complete[static_cast<std::size_t>(rank.low) & ring]) {
-        ++rank.low;
-    }
-}
-
 void SchedulePlay::handed(std::uint32_t host, std::int64_t tag) {
     --ranks_[host].sends_waiting;
-    finish_step(ranks_[host], tag);
+    ranks_[host].runner.completed(tag);
     advance(host);
 }
 
@@ -155,7 +121,7 @@ void SchedulePlay::delivered(std::uint32_t flow, std::uint32_t host, bool last) 
     Arrivals& of = arrivals(flow);
     ++of.arrived;
     if (of.first_waiting >= 0) {
-        finish_step(ranks_[host], take_waiting(of));
+        ranks_[host].runner.completed(take_waiting(of));
         advance(host);
     }
 }
@@ -164,7 +130,7 @@ void SchedulePlay::worked(std::uint32_t host) {
     Rank& rank = ranks_[host];
     const std::int64_t number = rank.local.front();
     rank.local.erase(rank.local.begin());
-    finish_step(rank, number);
+    rank.runner.completed(number);
     advance(host);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "schedule/runner.hpp"
 #include "schedule/schedule.hpp"
 #include "simulator/play.hpp"
 
@@ -23,18 +24,26 @@ public:
     void worked(std::uint32_t host) override;
 
 private:
-    // One rank's place in its steps.
-    struct Rank {
+    struct StepsOf {
+        using Step = schedule::Step;
         std::unique_ptr<schedule::Steps> steps;
-        schedule::Step pending; // not yet begun
-        bool has_pending = false;
-        bool at_end = false;
-        bool advancing = false;
-        std::int64_t begun = 0;          // steps; the number of the pending one
-        std::int64_t low = 0;            // all steps before it are complete
-        std::vector<bool> complete;      // of steps from low on, in a ring of a power of two
+        [[nodiscard]] bool next(Step& step) { return steps->next(step); }
+    };
+    struct Rank {
+        schedule::StepRunner<StepsOf> runner;
         std::int64_t sends_waiting = 0;  // begun and not yet handed to the ring
         std::vector<std::int64_t> local; // steps of local work, in their order
+    };
+    // Begins steps of one host, for its runner.
+    struct Carrier {
+        SchedulePlay* play;
+        std::uint32_t host;
+        [[nodiscard]] bool may_begin(const schedule::Step& step) const {
+            return play->may_begin(host, step);
+        }
+        void begin(std::int64_t number, const schedule::Step& step) const {
+            play->begin_step(host, number, step);
+        }
     };
     // Messages of a flow, as its receiver sees them. Receive steps wait in their order: the first
     // one here, where one cache line holds all of it, those behind it elsewhere.
@@ -46,10 +55,9 @@ private:
     };
 
     void advance(std::uint32_t host);
-    [[nodiscard]] bool may_begin(const Rank& rank) const;
-    void begin_step(std::uint32_t host, Rank& rank);
+    [[nodiscard]] bool may_begin(std::uint32_t host, const schedule::Step& step) const;
+    void begin_step(std::uint32_t host, std::int64_t number, const schedule::Step& step);
     void begin_receive(std::uint32_t host, std::int64_t number, std::uint32_t from);
-    void finish_step(Rank& rank, std::int64_t number);
     Arrivals& arrivals(std::uint32_t flow);
     [[nodiscard]] static std::int64_t take_waiting(Arrivals& of);
     void all_done() override;

@@ -199,12 +199,16 @@ void Simulation::count_ranks(Outcome& out) {
     out.counts.resize(scenario_.hosts);
     out.lost_at.resize(scenario_.hosts);
     out.begins.resize(scenario_.hosts);
+    out.full_packets.resize(scenario_.hosts);
+    const auto full_bytes = static_cast<std::uint32_t>(scenario_.workload.payload_bytes +
+                                                       scenario_.transport.header_bytes);
     for (std::uint32_t rank = 0; rank < scenario_.hosts; ++rank) {
         const std::uint32_t host = network_.place_of(rank);
         out.counts[rank] = transport_->counts(host);
         out.lost_at[rank] = hosts_.lost(host);
         out.begins[rank] = play_->begins()[host];
         out.lost_receive_pool += out.lost_at[rank];
+        out.full_packets[rank] = network_.line_time_to(host, full_bytes);
     }
     if (scenario_.record.packets) {
         out.packets_of.resize(scenario_.hosts);
@@ -218,11 +222,11 @@ void Simulation::count_ranks(Outcome& out) {
     if (scenario_.record.events) {
         out.events_of.resize(scenario_.hosts);
         for (std::uint32_t flow = 0; flow < transport_->flows(); ++flow) {
-            const auto& runs = transport_->events_of(flow);
-            if (!runs.empty()) {
+            const protocol::Log* log = transport_->events_of(flow);
+            if (log != nullptr && !log->runs().empty()) {
                 const Flow& of = transport_->flow_at(flow);
                 out.events_of[network_.rank_of(of.source)].push_back(
-                    {network_.rank_of(of.target), runs});
+                    {network_.rank_of(of.target), *log});
             }
         }
     }

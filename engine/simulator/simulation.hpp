@@ -18,7 +18,7 @@ struct NamedCount {
 
 struct RankEvents {
     std::uint32_t target = 0;
-    std::vector<EventRun> runs;
+    protocol::Log log;
 };
 
 struct Outcome {
@@ -36,6 +36,7 @@ struct Outcome {
     std::vector<VirtualTime> begins;                 // by rank
     std::vector<HostCounts> counts;                  // by rank
     std::vector<std::uint64_t> lost_at;              // by rank: in its receive pool
+    std::vector<VirtualTime> full_packets;           // by rank: of a full one on the line to it
     std::vector<std::vector<RankEvents>> events_of;  // by rank, where asked for
     std::vector<std::vector<SentPacket>> packets_of; // by rank, where asked for
     std::vector<QueueSeries> queues;

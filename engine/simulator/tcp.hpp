@@ -3,8 +3,10 @@
 // acknowledgements. What it leaves out is told in docs/methods/simulator.md.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "simulator/tcp_state.hpp"
 #include "simulator/transport.hpp"
 
 namespace sonde::simulator {
@@ -27,26 +29,29 @@ private:
     };
 
     void enqueue(std::uint32_t message) override;
-    TcpState& state(Flow& flow);
+    TcpState& state(std::uint32_t flow_index);
     void make_ready(std::uint32_t flow_index);
     [[nodiscard]] std::uint32_t next_of(std::uint32_t flow_index);
     [[nodiscard]] std::uint32_t next_new(std::uint32_t flow_index, double flying);
     [[nodiscard]] std::uint32_t next_repair(std::uint32_t flow_index);
-    [[nodiscard]] static bool is_lost(Flow& flow, const TcpState& tcp, std::uint32_t sequence);
-    [[nodiscard]] static double in_flight(Flow& flow, const TcpState& tcp);
+    [[nodiscard]] static bool is_lost(const TcpState& tcp, std::uint32_t sequence);
+    [[nodiscard]] static double in_flight(const Flow& flow, const TcpState& tcp);
     void start_timer(std::uint32_t flow_index);
 
     void take_answer(std::uint32_t flow_index, const Packet& packet);
     void take_new(std::uint32_t flow_index, std::uint32_t number);
+    void note(std::uint32_t flow_index, protocol::Event event);
     void take_duplicate(std::uint32_t flow_index);
-    void measure(Flow& flow, TcpState& tcp, std::uint32_t number);
+    void measure(TcpState& tcp, std::uint32_t number);
     static void begin_repair(Flow& flow, TcpState& tcp, bool by_timeout);
 
     void take_data(std::uint32_t flow_index, std::uint32_t packet_index);
+    void acknowledge(std::uint32_t flow_index);
     void keep_beyond(std::uint32_t flow_index, std::uint32_t packet_index);
     void answer_range(std::uint32_t flow_index, std::uint32_t around);
 
-    std::vector<Ready> ready_; // by host
+    std::vector<Ready> ready_;                      // by host
+    std::vector<std::unique_ptr<TcpState>> states_; // by flow
 };
 
 } // namespace sonde::simulator

@@ -1,4 +1,4 @@
-// What TCP keeps of a flow beside what every transport does.
+// What TCP keeps of a flow.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,21 @@
 
 namespace sonde::simulator {
 
+// A packet that was sent and not acknowledged.
+struct Slot {
+    VirtualTime sent = 0;
+    std::uint32_t payload_bytes = 0;
+    bool resend = false; // it was sent again in this repair
+    bool last = false;   // of its message
+    bool held = false;   // the receiver has it, beyond what it expects
+    bool again = false;  // it was sent more than once
+};
+
 struct TcpState {
     // The sender, in packets.
+    std::uint32_t base = 0;  // the first that is not acknowledged
+    std::vector<Slot> slots; // of packets from base on, by their number modulo a power of two
+    bool timer_set = false;
     double window = 0.0; // congestion window
     double threshold = 1e18;
     std::uint32_t duplicates = 0;   // acknowledgements in a row that said nothing new
@@ -28,8 +41,20 @@ struct TcpState {
     std::uint32_t last_message = none;
     bool ready = false; // it stands in its host's queue
     // The receiver: packets beyond the one that it expects, by number modulo a power of two.
+    std::uint32_t expected = 0;
+    std::uint32_t unanswered = 0; // accepted
+    bool answer_set = false;      // a late acknowledgement is due
     std::vector<std::uint32_t> beyond;
     std::uint32_t kept = 0; // of them
+
+    [[nodiscard]] Slot& slot(std::uint32_t sequence) {
+        return slots[sequence & (slots.size() - 1)];
+    }
+    [[nodiscard]] const Slot& slot(std::uint32_t sequence) const {
+        return slots[sequence & (slots.size() - 1)];
+    }
+    // Room for another outstanding packet.
+    Slot& add_slot(std::uint32_t sequence);
 };
 
 } // namespace sonde::simulator

@@ -179,7 +179,6 @@ void Transport::answer(std::uint32_t flow_index, PacketKind kind, std::uint32_t 
     packet.kind = kind;
     packet.answer = number;
     packet.bytes = static_cast<std::uint16_t>(plan_.control_bytes);
-    flow.unanswered = 0;
     PerHost& host = of_[flow.target];
     ++(kind == PacketKind::nack ? host.counts.nacks : host.counts.acknowledgements);
     host.control.push(packets_, index);
@@ -196,30 +195,24 @@ void Transport::on_late_answer(std::uint32_t /*flow*/) {
 
 // ---- what is kept
 
-void Transport::note(Flow& flow, SenderEvent event) {
-    HostCounts& counts = of_[flow.source].counts;
-    counts.fast_retransmits += event == SenderEvent::nack ? 1 : 0;
-    counts.time_outs += event == SenderEvent::time_out ? 1 : 0;
-    futile_time_outs_ += event == SenderEvent::time_out ? 1 : 0;
-    if (!scenario_.record.events) {
-        return;
-    }
-    if (flow.runs == none) {
-        flow.runs = static_cast<std::uint32_t>(runs_.size());
-        runs_.emplace_back();
-    }
-    std::vector<EventRun>& runs = runs_[flow.runs];
-    if (runs.empty() || runs.back().event != event) {
-        runs.push_back({event, 0, events_.now()});
-        samples_ += 4;
-    }
-    ++runs.back().count;
+void Transport::count(std::uint32_t host, protocol::Event event, std::uint32_t packets) {
+    HostCounts& counts = of_[host].counts;
+    counts.fast_retransmits += event == protocol::Event::nack ? 1 : 0;
+    counts.time_outs += event == protocol::Event::time_out ? packets : 0;
+    futile_time_outs_ += event == protocol::Event::time_out ? 1 : 0;
 }
 
-const std::vector<EventRun>& Transport::events_of(std::uint32_t flow) {
-    static const std::vector<EventRun> nothing;
-    const std::uint32_t runs = flows_[flow].runs;
-    return runs == none ? nothing : runs_[runs];
+const protocol::Log* Transport::events_of(std::uint32_t flow) const {
+    const auto found = logs_.find(flow);
+    return found == logs_.end() ? nullptr : &found->second;
+}
+
+std::uint64_t Transport::samples() const {
+    std::uint64_t samples = samples_;
+    for (const auto& [flow, log] : logs_) {
+        samples += 4 * log.runs().size() + 4 * log.moves().size();
+    }
+    return samples;
 }
 
 std::unique_ptr<Transport> make_transport(const Scenario& scenario, EventQueue& events,

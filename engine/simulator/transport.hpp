@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
+#include "protocol/log.hpp"
 #include "simulator/event_queue.hpp"
 #include "simulator/flows.hpp"
 #include "simulator/hosts.hpp"
@@ -22,15 +24,6 @@ struct HostCounts {
     std::uint64_t duplicate = 0, out_of_order = 0;
     std::uint64_t acknowledgements = 0, nacks = 0;
     std::uint64_t time_outs = 0, fast_retransmits = 0;
-};
-
-enum class SenderEvent : std::uint8_t { pack, nack, time_out };
-
-// Equal events in a row, of one flow.
-struct EventRun {
-    SenderEvent event = SenderEvent::pack;
-    std::int64_t count = 0;
-    VirtualTime at = 0; // of the first
 };
 
 struct SentPacket { // of one that was delivered
@@ -89,19 +82,16 @@ public:
                (!scenario_.reliable() || of_[host].under_way == 0);
     }
     [[nodiscard]] std::uint32_t flows() const noexcept { return flows_.size(); }
-    [[nodiscard]] const std::vector<EventRun>& events_of(std::uint32_t flow);
+    // None where nothing happened, or nothing is recorded.
+    [[nodiscard]] const protocol::Log* events_of(std::uint32_t flow) const;
     [[nodiscard]] const std::vector<SentPacket>& packets_of(std::uint32_t host) const {
         return kept_[host];
     }
-    [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
+    [[nodiscard]] std::uint64_t samples() const;
     // Of all flows together, since a packet arrived that had not arrived before.
     [[nodiscard]] std::uint64_t futile_time_outs() const noexcept { return futile_time_outs_; }
 
 protected:
-    struct Resend {
-        std::uint32_t flow = none;
-        std::uint32_t sequence = 0;
-    };
     struct PerHost {
         PacketQueue control; // answers that are to be sent
         std::uint32_t first_message = none;
@@ -110,8 +100,6 @@ protected:
         std::int64_t under_way = 0;  // unacknowledged packets to all partners; of datagrams: sent,
                                      // less received
         std::int64_t sent_ahead = 0; // new packets sent, less those received
-        std::vector<Resend> resends;
-        std::size_t resends_taken = 0;
         HostCounts counts;
     };
 
@@ -129,7 +117,12 @@ protected:
     void answer(std::uint32_t flow, PacketKind kind, std::uint32_t number);
     // Hands an accepted packet on to the workload.
     void deliver(std::uint32_t flow, std::uint32_t host, const Packet& packet);
-    void note(Flow& flow, SenderEvent event);
+    // Counts what a sender of a host was told; time-outs by packets whose timers ran out together.
+    void count(std::uint32_t host, protocol::Event event, std::uint32_t packets = 1);
+    // Where its events are to be kept; nullptr where they are not.
+    [[nodiscard]] protocol::Log* log_of(std::uint32_t flow) {
+        return scenario_.record.events ? &logs_[flow] : nullptr;
+    }
     void message_handed(std::uint32_t host, std::uint32_t message_index);
 
     const Scenario& scenario_;
@@ -147,7 +140,7 @@ private:
     std::uint32_t new_message(const Message& message);
 
     std::uint32_t free_message_ = none;
-    std::vector<std::vector<EventRun>> runs_;
+    std::unordered_map<std::uint32_t, protocol::Log> logs_; // by flow
     std::vector<std::vector<SentPacket>> kept_;
     std::unordered_map<std::uint64_t, VirtualTime> sent_at_; // where packets are kept
     std::uint64_t samples_ = 0;

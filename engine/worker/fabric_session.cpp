@@ -172,6 +172,7 @@ Result FabricSession::run(const RunParameters& run, Timebase& timebase, const Ba
 void FabricSession::interrupt() noexcept {
     control_.interrupt();
     meeting_.interrupt();
+    endpoint_.leave_soon();
 }
 
 } // namespace sonde

@@ -24,9 +24,9 @@ constexpr std::int64_t most_threads = 128;
 // Of all threads or partners together: what a series may hold.
 constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
 
-constexpr std::array<std::string_view, 9> choice_names{"partners", "window",      "reduction",
-                                                       "cache",    "cache_bytes", "align_bytes",
-                                                       "overlap",  "polls",       "both_timers"};
+constexpr std::array<std::string_view, 10> choice_names{
+    "schedule",    "partners",    "window",  "reduction", "cache",
+    "cache_bytes", "align_bytes", "overlap", "polls",     "both_timers"};
 using CacheName = std::pair<std::string_view, CacheState>;
 constexpr std::array<CacheName, 4> cache_names{{{"warm", CacheState::warm},
                                                 {"flush", CacheState::flushed},
@@ -115,6 +115,11 @@ OperationChoices read_choices(Fields& fields, bool is_collective) {
     }
     choices.polls = static_cast<int>(polls.value_or(0));
     choices.both_timers = fields.flag("both_timers", false);
+    if (fields.has("schedule")) {
+        Fields asked = fields.object("schedule");
+        choices.schedule = schedule::read_asked(asked);
+        asked.finish();
+    }
     return choices;
 }
 

@@ -71,7 +71,7 @@ void write_queues(RecordWriter& writer, const std::vector<QueueSeries>& queues) 
 void write_events(RecordWriter& writer, const std::vector<RankEvents>& events) {
     std::vector<std::int64_t> targets, kinds, counts, at_ns;
     for (const RankEvents& of : events) {
-        for (const EventRun& run : of.runs) {
+        for (const protocol::EventRun& run : of.log.runs()) {
             targets.push_back(of.target);
             kinds.push_back(static_cast<std::int64_t>(run.event));
             counts.push_back(run.count);
@@ -82,6 +82,23 @@ void write_events(RecordWriter& writer, const std::vector<RankEvents>& events) {
     writer.series(request, "event_kind", "count", kinds);
     writer.series(request, "event_count", "count", counts);
     writer.series(request, "event_ns", "ns", at_ns);
+}
+
+// A sender's changes of state, which only Go-Back-N has.
+void write_moves(RecordWriter& writer, const std::vector<RankEvents>& events) {
+    std::vector<std::int64_t> targets, states, at_ns;
+    for (const RankEvents& of : events) {
+        for (const protocol::Move& move : of.log.moves()) {
+            targets.push_back(of.target);
+            states.push_back(static_cast<std::int64_t>(move.to));
+            at_ns.push_back(to_ns(move.at));
+        }
+    }
+    if (!targets.empty()) {
+        writer.series(request, "state_target", "count", targets);
+        writer.series(request, "state_entered", "count", states);
+        writer.series(request, "state_ns", "ns", at_ns);
+    }
 }
 
 void write_packets(RecordWriter& writer, const std::vector<SentPacket>& packets) {
@@ -117,6 +134,7 @@ void write_counters(RecordWriter& writer, const Scenario& scenario, const Outcom
                               {"nacks_sent", counts.nacks},
                               {"time_outs", counts.time_outs},
                               {"fast_retransmits", counts.fast_retransmits},
+                              {"full_packet_ns", to_ns(outcome.full_packets[rank])},
                               {"lost_receive_pool", outcome.lost_at[rank]}});
 }
 
@@ -154,6 +172,7 @@ void write_simulation(int fd, const Scenario& scenario, const Outcome& outcome) 
             writer.as(std::string("h").append(std::to_string(rank)), static_cast<int>(rank));
         if (scenario.record.events && !outcome.events_of[rank].empty()) {
             write_events(own, outcome.events_of[rank]);
+            write_moves(own, outcome.events_of[rank]);
         }
         if (scenario.record.packets) {
             write_packets(own, outcome.packets_of[rank]);

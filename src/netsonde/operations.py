@@ -32,7 +32,8 @@ class Operation:
     must receive from the rank that it sends to. ``divides``: ranks may give parts of other sizes.
     ``reduces``: words of all ranks are joined, in a way that may be chosen. ``windowed``: so many
     messages are under way at once. ``binds``: MPI is given the memory before the first repetition.
-    ``begins``: it can be begun and waited for. ``head_on`` and ``to_one``: it has the patterns
+    ``begins``: it can be begun and waited for. ``schedules``: the family of those of ours that do
+    the same, where there are any. ``head_on`` and ``to_one``: it has the patterns
     head-to-head and all-to-one.
     """
 
@@ -51,6 +52,7 @@ class Operation:
     begins: bool = False
     head_on: bool = False
     to_one: bool = False
+    schedules: str = ""
 
     @property
     def is_between_two(self) -> bool:
@@ -93,26 +95,37 @@ _MEAN_RESULT = "mean result of a rank"
 _PER_RANK = (_EACH, _MEAN, _EACH_PART, _MEAN_PART, _EACH_RESULT, _MEAN_RESULT)
 _VECTOR = "vector of 8-byte words"
 _MESSAGE = "message"
+_SCATTERED = "reduce-scatter"
 _LAID_OUT = "message, without the gaps"
 _REACHED = "memory reached at the partner"
 _OF_WINDOW = "each message of the window"
 
 _COLLECTIVES = (
-    Operation("barrier", "collective", "none", fixed_bytes=0),
-    Operation("bcast", "collective", _MESSAGE, rooted=True),
-    Operation("gather", "collective", _EACH, rooted=True),
-    Operation("gatherv", "collective", _MEAN, rooted=True, divides=True),
-    Operation("scatter", "collective", _EACH, rooted=True),
-    Operation("scatterv", "collective", _MEAN, rooted=True, divides=True),
-    Operation("allgather", "collective", _EACH),
-    Operation("allgatherv", "collective", _MEAN, divides=True),
-    Operation("alltoall", "collective", _EACH_PART),
-    Operation("alltoallv", "collective", _MEAN_PART, divides=True),
-    Operation("alltoallw", "collective", _MEAN_PART, divides=True),
-    Operation("reduce", "collective", _VECTOR, 8, rooted=True, reduces=True),
-    Operation("allreduce", "collective", _VECTOR, 8, reduces=True),
-    Operation("reduce_scatter_block", "collective", _EACH_RESULT, 8, reduces=True),
-    Operation("reduce_scatter", "collective", _MEAN_RESULT, 8, divides=True, reduces=True),
+    Operation("barrier", "collective", "none", fixed_bytes=0, schedules="barrier"),
+    Operation("bcast", "collective", _MESSAGE, rooted=True, schedules="broadcast"),
+    Operation("gather", "collective", _EACH, rooted=True, schedules="gather"),
+    Operation("gatherv", "collective", _MEAN, rooted=True, divides=True, schedules="gather"),
+    Operation("scatter", "collective", _EACH, rooted=True, schedules="scatter"),
+    Operation("scatterv", "collective", _MEAN, rooted=True, divides=True, schedules="scatter"),
+    Operation("allgather", "collective", _EACH, schedules="allgather"),
+    Operation("allgatherv", "collective", _MEAN, divides=True, schedules="allgather"),
+    Operation("alltoall", "collective", _EACH_PART, schedules="alltoall"),
+    Operation("alltoallv", "collective", _MEAN_PART, divides=True, schedules="alltoall"),
+    Operation("alltoallw", "collective", _MEAN_PART, divides=True, schedules="alltoall"),
+    Operation("reduce", "collective", _VECTOR, 8, rooted=True, reduces=True, schedules="reduce"),
+    Operation("allreduce", "collective", _VECTOR, 8, reduces=True, schedules="allreduce"),
+    Operation(
+        "reduce_scatter_block", "collective", _EACH_RESULT, 8, reduces=True, schedules=_SCATTERED
+    ),
+    Operation(
+        "reduce_scatter",
+        "collective",
+        _MEAN_RESULT,
+        8,
+        divides=True,
+        reduces=True,
+        schedules=_SCATTERED,
+    ),
     Operation("scan", "collective", _VECTOR, 8, reduces=True),
     Operation("exscan", "collective", _VECTOR, 8, reduces=True),
     Operation("neighbor_allgather", "neighbourhood", _EACH),
@@ -206,6 +219,7 @@ def _in_three_forms(plain: Operation) -> list[Operation]:
                 "form": form,
                 "binds": form == "persistent",
                 "begins": form != "blocking",
+                "schedules": plain.schedules if form == "blocking" else "",
             }
         )
         for form, name in forms.items()

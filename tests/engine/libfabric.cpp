@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
 
 #include "core/failure.hpp"
 #include "core/request.hpp"
+#include "transport/libfabric/last_resort.hpp"
 #include "transport/libfabric/leftovers.hpp"
 #include "transport/libfabric/options.hpp"
 
@@ -91,6 +93,31 @@ TEST_CASE("memory of a process that is gone is removed, of one that lives it is 
     CHECK(!may_be_here("fi_shm://" + gone));
     CHECK(may_be_here("fi_shm://" + alive));
     ::shm_unlink(alive.c_str());
+}
+
+TEST_CASE("who never comes back from a provider ends, and leaves no memory") {
+    const std::string other = std::to_string(ended_process()) + ":0:0";
+    make_memory(other);
+    const std::string own = std::to_string(::getpid()) + ":0:98";
+    make_memory(own);
+    const int process = ::fork();
+    if (process == 0) {
+        LastResort resort;
+        resort.arm("fi_shm://" + own, "fi_shm://" + other, std::chrono::milliseconds(20));
+        while (true) {
+            ::pause();
+        }
+    }
+    int status = 0;
+    REQUIRE(::waitpid(process, &status, 0) == process);
+    CHECK(WIFEXITED(status));
+    CHECK(!may_be_here("fi_shm://" + own));
+    CHECK(!may_be_here("fi_shm://" + other));
+}
+
+TEST_CASE("who comes back in time goes on") {
+    LastResort resort;
+    resort.arm("fi_shm://1:0:0", "", std::chrono::hours(1));
 }
 
 TEST_CASE("names of another form are of no memory") {

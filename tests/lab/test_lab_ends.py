@@ -110,7 +110,7 @@ def test_the_lab_ends_with_its_owner(mark: str, number: int, kind: str) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("links", ["bridge", "switch"])
+@pytest.mark.parametrize("links", [pytest.param("bridge", marks=pytest.mark.soak), "switch"])
 @pytest.mark.parametrize(
     "number", [pytest.param(signal.SIGKILL, marks=pytest.mark.soak), signal.SIGINT]
 )

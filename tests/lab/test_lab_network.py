@@ -83,7 +83,10 @@ def rootless() -> None:
 
 
 @pytest.mark.usefixtures("rootless")
-@pytest.mark.parametrize("kind", list(lab_checks.SPECS))
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(k, marks=[pytest.mark.soak] * (k == "bridge")) for k in lab_checks.SPECS],
+)
 def test_the_same_without_root(mark: str, kind: str) -> None:
     code = f"import sys, lab_checks; sys.argv.append({kind!r}); lab_checks.main()"
     done = run_rootless(code, (*OPEN_TUN, *NOBODY) if kind == "switch" else NOBODY)

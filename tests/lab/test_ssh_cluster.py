@@ -112,7 +112,7 @@ def test_sockets_to_a_host_by_ssh(cluster: tuple[Lab, Path], transport: str) -> 
     check(netsonde(cluster, transport, "h2", "latency", "--count", "200"), {transport})
 
 
-@pytest.mark.parametrize("route", ["normal", "direct"])
+@pytest.mark.parametrize("route", [pytest.param("normal", marks=pytest.mark.soak), "direct"])
 def test_tasks_of_pvm_to_a_host_by_ssh(cluster: tuple[Lab, Path], route: str) -> None:
     """The worker travels there as any other does, and starts the daemon: PVM's own rsh is not
     asked."""

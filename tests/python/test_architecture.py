@@ -55,7 +55,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "lab": BASICS | {"launch"},
     "hosts": BASICS | {"launch", "lab"},  # what a user writes for hosts of any launcher
     "serve": BASICS | {"launch"},
-    "study": BASICS | NUMBERS | {"records", "ranks", "peers", "figures", "launch", "lab", "hosts"},
+    "study": BASICS
+    | NUMBERS
+    | {"records", "ranks", "peers", "figures", "launch", "lab", "hosts", "schedules"},
     "report": BASICS
     | NUMBERS
     | {"records", "ranks", "peers", "figures", "explain", "compare", "history"},
@@ -102,16 +104,17 @@ IO_CALLS = {"open", "print", "input", "exec", "eval"}
 # Folder of the engine -> the folders whose headers it may include; its own it always may.
 ENGINE_ARROWS: dict[str, set[str]] = {
     "core": set(),
+    "protocol": set(),  # state machines: time and packets come in, actions go out
     "schedule": {"core"},
     "counters": {"core"},
     "kernel_trace": {"core", "counters"},
     "host_benchmarks": {"core"},
     "transport": {"core"},
     "test": {"core", "transport"},
-    "collective": {"core", "transport"},
+    "collective": {"core", "transport", "schedule"},  # executed over MPI
     "fabric": {"core"},  # the switch as a model, which the emulator plays
     "tracer": {"core", "counters"},
-    "simulator": {"core", "schedule", "fabric"},
+    "simulator": {"core", "schedule", "protocol", "fabric"},
     "emulator": {"core", "fabric"},
     "worker": {"core", "transport", "schedule", "counters", "test", "collective"}
     | {"emulator", "host_benchmarks", "kernel_trace", "tracer", "simulator"},
@@ -120,6 +123,7 @@ ENGINE_ARROWS: dict[str, set[str]] = {
 # Folder -> system headers that it must not include.
 NO_IO = r"sys/.*|netinet/.*|net/.*|arpa/.*|unistd\.h|fcntl\.h|iostream|fstream|cstdio|mpi\.h"
 ENGINE_WITHOUT: dict[str, str] = {
+    "protocol": NO_IO,
     "schedule": NO_IO,
     "fabric": NO_IO,
     "simulator": NO_IO,

@@ -9,6 +9,7 @@ import pytest
 from lab_runs import Silent
 from lab_truth import ROOT
 
+from netsonde.explain.all_pairs import NAMED_KINDS
 from netsonde.explain.table import explain
 from netsonde.figures.all_pairs_verdict import Verdict, verdict_of
 from netsonde.figures.compute import figures_of
@@ -96,8 +97,7 @@ def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, Places
     verdict = verdict_of(run)
     assert verdict is not None
     found: Places = {(named.kind, named.place) for named in verdict.named}
-    kinds = {f"{how}-{what}" for how in ("slow", "lossy") for what in ("host", "uplink", "pair")}
-    told = {f.place for f in explain(run, figures_of(run)) if f.kind in kinds}
+    told = {f.place for f in explain(run, figures_of(run)) if f.kind in NAMED_KINDS}
     assert told == {place for _, place in found}
     return verdict, found
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -20,8 +21,15 @@ namespace {
 
 constexpr std::size_t completions_least = 1024; // completions that a queue holds
 constexpr useconds_t look_again_us = 200;
+constexpr std::chrono::milliseconds most_time_to_leave{1500}; // before who started it kills it
 constexpr std::int64_t greet_again_ns = 100'000'000;
 constexpr std::uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
+
+std::string text_of(const FabricCard& card) {
+    return card.address_format == FI_ADDR_STR
+               ? std::string(reinterpret_cast<const char*>(card.name.data()), card.name_bytes)
+               : std::string{};
+}
 
 std::uint64_t wanted_capabilities(const FabricOptions& options) {
     switch (options.operation) {
@@ -68,9 +76,14 @@ FabricEndpoint::FabricEndpoint(const FabricOptions& options, FabricRole role,
 }
 
 FabricEndpoint::~FabricEndpoint() {
+    leave_soon();
     ep_.reset();
     av_.reset();
     remove_shared_memory_of(peer_name_);
+}
+
+void FabricEndpoint::leave_soon() noexcept {
+    last_resort_.arm(own_name_, peer_name_, most_time_to_leave);
 }
 
 bool FabricEndpoint::wants_local_memory() const noexcept {
@@ -254,15 +267,14 @@ void FabricEndpoint::meet(const MeetingPoint& meeting, const Deadline& deadline)
     ep_ = make_endpoint(*info_);
     FabricCard card{.kind = FabricCard::Kind::name};
     (void)name_of(ep_->fid, card);
+    own_name_ = text_of(card);
     meeting.say(card);
     const FabricCard other = meeting.hear(FabricCard::Kind::name, deadline);
     if (other.address_format != info_->addr_format) {
         throw Failure("unsupported", "the two ends got providers whose addresses differ; name the "
                                      "provider");
     }
-    if (other.address_format == FI_ADDR_STR) {
-        peer_name_.assign(reinterpret_cast<const char*>(other.name.data()), other.name_bytes);
-    }
+    peer_name_ = text_of(other);
     if (!may_be_here(peer_name_) ||
         fi_av_insert(av_.get(), other.name.data(), 1, &peer_, 0, nullptr) != 1) {
         throw Failure("unsupported", "provider " + std::string(info_->fabric_attr->prov_name) +

@@ -12,6 +12,7 @@
 
 #include "core/failure.hpp"
 #include "transport/libfabric/handles.hpp"
+#include "transport/libfabric/last_resort.hpp"
 #include "transport/libfabric/library.hpp"
 #include "transport/libfabric/meeting_point.hpp"
 #include "transport/libfabric/memory.hpp"
@@ -63,6 +64,8 @@ public:
     // How the other end has to name memory of this end that begins at `memory`.
     [[nodiscard]] std::uint64_t named(const std::byte* memory) const noexcept;
 
+    // The provider is to be left: where it never comes back, this process ends. Any thread.
+    void leave_soon() noexcept;
     // No memory is looked at any more.
     void close() noexcept;
 
@@ -84,6 +87,9 @@ private:
     [[nodiscard]] Failure event_failure() const;
     void require(int error, const char* what) const;
 
+    std::string own_name_; // where it is a text
+    std::string peer_name_;
+    LastResort last_resort_; // until all else is closed
     FabricOptions options_;
     FabricLibrary library_;
     FabricInfo info_;
@@ -97,7 +103,6 @@ private:
     FabricGreeting greeting_; // longer than the endpoint, which may still look at it
     FabricHandle<fid_ep> ep_;
     fi_addr_t peer_ = FI_ADDR_UNSPEC;
-    std::string peer_name_; // where it is a text
 };
 
 } // namespace sonde

@@ -4,15 +4,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 namespace sonde {
 namespace {
 
-// One that nobody has waited for yet is gone, too.
+constexpr unsigned is_exiting = 0x4; // PF_EXITING of the kernel: set before files are closed
+
+// One that is on its way out, or that nobody has waited for yet, is gone, too.
 bool is_gone(int process) {
     if (::kill(process, 0) != 0) {
         return errno == ESRCH;
@@ -21,7 +25,19 @@ bool is_gone(int process) {
     std::string line;
     std::getline(file, line);
     const std::size_t name_end = line.rfind(") ");
-    return name_end != std::string::npos && line.substr(name_end + 2, 1) == "Z";
+    if (name_end == std::string::npos) {
+        return false;
+    }
+    std::istringstream fields(line.substr(name_end + 2));
+    std::string state;
+    std::array<long, 5> others{}; // parent, group, session, terminal and its group
+    unsigned flags = 0;
+    fields >> state;
+    for (long& other : others) {
+        fields >> other;
+    }
+    fields >> flags;
+    return state == "Z" || state == "X" || (flags & is_exiting) != 0;
 }
 
 // Of "fi_shm://PID:USER:NUMBER" what comes behind the slashes, which is the memory's name as well;
@@ -43,19 +59,24 @@ bool may_be_here(std::string_view name) {
     return memory.empty() || ::access(("/dev/shm/" + std::string(memory)).c_str(), F_OK) == 0;
 }
 
-void remove_shared_memory_of(std::string_view name) noexcept {
-    name = memory_of(name);
-    int process = 0;
-    const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-    const bool is_numbered = error == std::errc{} && stop != name.data() + name.size();
-    if (!is_numbered || *stop != ':') {
-        return;
-    }
+bool is_shared_memory(std::string_view name) { return !memory_of(name).empty(); }
+
+void remove_shared_memory(std::string_view name) noexcept {
     try {
-        if (process > 0 && is_gone(process)) {
-            ::shm_unlink(std::string(name).c_str());
+        if (is_shared_memory(name)) {
+            ::shm_unlink(std::string(memory_of(name)).c_str());
         }
     } catch (...) { // no memory for a name: the file stays
+    }
+}
+
+void remove_shared_memory_of(std::string_view name) noexcept {
+    const std::string_view memory = memory_of(name);
+    const char* const end = memory.data() + memory.size();
+    int process = 0;
+    const auto [stop, error] = std::from_chars(memory.data(), end, process);
+    if (error == std::errc{} && stop != end && *stop == ':' && process > 0 && is_gone(process)) {
+        remove_shared_memory(name);
     }
 }
 

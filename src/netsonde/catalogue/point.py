@@ -182,9 +182,24 @@ class EveryPair(PointSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AskedSchedule(Stored):
+    """One of our schedules, as ranks are asked for it: ``family/name``, and what it has a use
+    for."""
+
+    algorithm: str
+    fan_out: int | None = None
+    segment_bytes: int | None = None
+    window: int | None = None
+    permutation: str | None = None
+    hierarchy: tuple[int, ...] | None = None
+    remap: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Collective(PointSpec):
-    """An operation of MPI. ``total_bytes`` are of all ranks' parts, ``windows`` the bounds within
-    which windows adapt."""
+    """An operation of MPI. ``schedule`` is that of ours which does it, as ranks are asked for it;
+    None: the library's own way. ``total_bytes`` are of all ranks' parts, ``windows`` the bounds
+    within which windows adapt."""
 
     total_bytes: int | None = None
     root: int | None = None
@@ -194,6 +209,7 @@ class Collective(PointSpec):
     distance: int | None = None
     partners: tuple[Pair, ...] | None = None
     window: int | None = None
+    schedule: AskedSchedule | None = None
     reduction: str | None = None
     cache: str | None = None
     cache_bytes: int | None = None
@@ -210,6 +226,11 @@ class Collective(PointSpec):
     def asked_bytes(self) -> int:
         """Of all ranks' parts together, where that was asked for."""
         return self.message_bytes if self.total_bytes is None else self.total_bytes
+
+    @property
+    def by_algorithm(self) -> str:
+        """The name of our schedule that does it; empty for the library's own way."""
+        return self.schedule.algorithm.partition("/")[2] if self.schedule else ""
 
     @property
     def reduced_by(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -36,6 +36,7 @@ from netsonde.cli.sockets import stopping, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.operations import operations
+from netsonde.reductions import REDUCTIONS, USUAL, ReductionName
 
 
 @with_rows("mpi", MPI_ROWS)
@@ -153,9 +154,21 @@ def _blocks(
             **choices[test],
         }
         plain = block_of(test, sizes, given["count"])
+        own |= varied_ways(test, own.pop("algorithm", None), own.get("reduction"))
         made = blocks_like(plain, test, tools, sizes is None, given["time"])
         blocks += [block | own for block in made]
     return blocks
+
+
+def varied_ways(test: str, algorithms: str | None, reduction: str | None) -> dict[str, Any]:
+    """The key ``vary`` of an operation's block. Raises UsageError."""
+    if algorithms is None:
+        return {}
+    from netsonde.schedules.algorithms import named_ways  # late, as in study_of
+
+    joined_by = REDUCTIONS[cast("ReductionName", reduction or USUAL)]
+    ways = named_ways(algorithms, operations()[test], joined_by.commutes)
+    return {"vary": {"algorithm": ways}}
 
 
 def _clocks(

@@ -33,7 +33,7 @@ def simulate(
         typer.Option(
             metavar="KEY=VALUES",
             help="A point for each value: window=8..96:8 (in steps of 8), block=1k,64k. Several "
-            "make every combination.",
+            "make every combination; window+senders=24+7,12+15 changes both together.",
         ),
     ] = None,
     presets: Annotated[

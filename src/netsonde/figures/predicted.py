@@ -16,7 +16,7 @@ from netsonde.figures.headlines import Headline, Headlines
 from netsonde.model.collectives import FORMULAS, PRINTED, Counts, counts_of
 from netsonde.model.predict import total_bytes
 from netsonde.records.data import Point, Run
-from netsonde.stats.fits import fit_line
+from netsonde.stats.fits import LineFit, fit_line
 from netsonde.stats.quantiles import Interval
 
 LEAST_SIZES = 3
@@ -254,11 +254,29 @@ def _is_plain(point: Point) -> bool:
     return is_own_way and between and own.get("ppn") in (None, "1")
 
 
-_OTHER_WAYS = ("like", "threads", "busy", "window")
+_OTHER_WAYS = ("like", "threads", "busy", "window", "schedule")
+
+
+def joining_fit(run: Run, headlines: Headlines) -> LineFit | None:
+    """gamma of a run: the line of what joining adds, ns over bytes, where one MPI's network shows
+    it; None where none does, or several differ in what was measured."""
+    by_id = {point.id: point for point in run.points}
+    found: dict[str, list[tuple[Point, Headline]]] = {}
+    for headline in headlines.all:
+        if headline.key.carrier.has_ranks and headline.is_of_points and not headline.is_beside:
+            point = by_id[headline.points[0]]
+            found.setdefault(_network_of(point), []).append((point, headline))
+    fits = [fit for each in found.values() if (fit := _joining(each)) is not None]
+    return fits[0] if len(fits) == 1 else None
 
 
 def _gamma(found: Sequence[tuple[Point, Headline]]) -> tuple[float, Interval | None] | None:
-    """The slope of what joining adds, over the size of a part; None where it is not told from 0."""
+    fit = _joining(found)
+    return None if fit is None else (fit.slope, fit.slope_interval)
+
+
+def _joining(found: Sequence[tuple[Point, Headline]]) -> LineFit | None:
+    """What joining adds, over the size of a part; None where its slope is not told from 0."""
     by_operation: dict[str, dict[int, float]] = {JOINS: {}, CARRIES: {}}
     for point, headline in found:
         if headline.key.figure != TIME or not _is_plain(point):
@@ -270,9 +288,7 @@ def _gamma(found: Sequence[tuple[Point, Headline]]) -> tuple[float, Interval | N
         return None
     added = [by_operation[JOINS][size] - by_operation[CARRIES][size] for size in sizes]
     fit = fit_line(sizes, added)
-    if fit.slope_interval.low <= 0.0:
-        return None
-    return fit.slope, fit.slope_interval
+    return fit if fit.slope_interval.low > 0.0 else None
 
 
 def _predicted(point: Point, line: CostLine) -> tuple[Predicted, ...]:

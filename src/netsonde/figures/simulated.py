@@ -84,8 +84,12 @@ def _throughput(maker: Maker) -> list[Figure]:
         packets = [end.counters["packets_received"] for end in ends]
         rates.append(8e9 * sum(received) / elapsed)
         each.append(8e9 * sum(received) / len(received) / elapsed)
-        busiest.append(max(packets) * slot_ns / elapsed)
-        mean.append(sum(packets) / len(packets) * slot_ns / elapsed)
+        lines = [
+            count * (end.counters.get("full_packet_ns") or slot_ns) / elapsed
+            for count, end in zip(packets, ends, strict=True)
+        ]
+        busiest.append(max(lines))
+        mean.append(sum(lines) / len(lines))
     values = {
         "throughput_bit_per_s": rates,
         "host_throughput_bit_per_s": each,

@@ -78,8 +78,14 @@ def group_ns(times: PacketTimes, packets: int, ranks: int, fan_out: int) -> floa
     """
     rounds = shape_of_group(ranks, fan_out).rounds
     check_packets(packets)
-    steps = ranks if fan_out < ranks - 1 and ranks % 2 else ranks - 1
+    steps = steps_of_group(ranks, fan_out)
     return packets * times.gap_ns * steps + rounds * bubble_ns(times)
+
+
+def steps_of_group(ranks: int, fan_out: int) -> int:
+    """Colours that a group shuffle goes through, with a packet of each block in each: p - 1, and p
+    for odd p, but where the one group of a fan-out of p - 1 leaves nobody idle."""
+    return ranks if fan_out < ranks - 1 and ranks % 2 else ranks - 1
 
 
 def shape_of_shift(ranks: int) -> ExchangeShape:

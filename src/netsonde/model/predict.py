@@ -150,7 +150,8 @@ def _group(times: PacketTimes, packets: int, ranks: int, options: Options) -> _E
     fan_out = options.fan_out or usual_fan_out(ranks)
     rounds = exchanges.shape_of_group(ranks, fan_out).rounds
     time = exchanges.group_ns(times, packets, ranks, fan_out)
-    return _Exchanged(time, f"k g (p-1) + rounds T_w, omega {fan_out}", "5.4", rounds)
+    steps = "p" if exchanges.steps_of_group(ranks, fan_out) == ranks else "(p-1)"
+    return _Exchanged(time, f"k g {steps} + rounds T_w, omega {fan_out}", "5.4", rounds)
 
 
 _EXCHANGES: Mapping[str, _Exchange] = MappingProxyType(

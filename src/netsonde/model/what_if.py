@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from netsonde.model.goodput import LINE, check_positive
-from netsonde.model.platform import SYMBOLS, Cost, Origin, Platform
+from netsonde.model.platform import SYMBOLS, Cost, MessageLine, Origin, Platform
 
 OVERHEADS = ("send_overhead", "receive_overhead", "user_overhead")
 MOST_COPIES = 16
@@ -192,7 +192,29 @@ def _with_link(platform: Platform, rate_bit_per_s: float, steps: list[str]) -> P
             # Below the wire's time the law has nothing to say; the wire remains.
             cost = replace(least, sizes=platform.cost(name).sizes)
         platform = _set(platform, name, cost)
+    if platform.messages is not None:
+        platform = replace(platform, messages=_line_over(platform, rate_bit_per_s, what))
     return replace(platform, link_bit_per_s=rate_bit_per_s)
+
+
+def _line_over(platform: Platform, rate_bit_per_s: float, what: str) -> MessageLine:
+    """alpha and beta over another link: beta changes by the difference of the wire's times of a
+    byte in full frames, alpha by that of the least frame, as often as it is serialised; neither
+    falls below the new wire's."""
+    line = platform.messages
+    assert line is not None
+    frames = 1.0 + (platform.header_bytes + LINE.overhead_bytes) / platform.packet_bytes
+
+    def moved(value: float, bits: float) -> float:
+        old, new = (1e9 * bits / rate for rate in (platform.link_bit_per_s, rate_bit_per_s))
+        return max(value - old + new, new)
+
+    source = f"{line.origin.source}; {what}" if line.origin.source else what
+    return MessageLine(
+        moved(line.alpha_ns, 8.0 * LINE.frame_bytes(0) * platform.serialisations),
+        moved(line.beta_ns, 8.0 * frames),
+        _derived(source),
+    )
 
 
 def _wire(platform: Platform, rate_bit_per_s: float) -> Cost:

@@ -21,6 +21,7 @@ from netsonde.platforms.document import parse_platform, platform_document
 from netsonde.platforms.observed import observe
 from netsonde.platforms.published import SOURCE, find_table, tables
 from netsonde.platforms.read import find_platform, preset, preset_names, write_platform
+from netsonde.platforms.reduction import with_reduction
 from netsonde.platforms.simulated import simulated
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
 
@@ -121,7 +122,7 @@ def fit_answer(
         name,
     )
     with in_words():
-        fitted = fit_platform(observed)
+        fitted = with_reduction(fit_platform(observed), directories)
         # What cannot be read again is not written: its sentence says which law has no sense.
         parse_platform(json.dumps(platform_document(fitted.platform)), "the fitted platform")
         lines, document = show.fit_lines(fitted), show.fit_document(fitted)

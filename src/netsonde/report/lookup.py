@@ -263,6 +263,8 @@ def _threads_in_words(spec: Threads) -> list[str]:
 
 def _choices_in_words(spec: Collective) -> list[str]:
     words = []
+    if spec.by_algorithm and spec.by_algorithm not in (spec.label or ""):
+        words.append(spec.by_algorithm)
     if spec.window:
         words.append(f"windows of {spec.window}")
     if spec.reduction and spec.reduction != USUAL:

@@ -11,7 +11,7 @@ from netsonde.catalogue.point import Simulation
 from netsonde.errors import UsageError
 from netsonde.simulate.resolve import FRAME_BYTES, header_bytes, resolve
 from netsonde.simulate.scenario import Parsed, SimulationScenario
-from netsonde.simulate.sweep import Change, Sweep, combinations
+from netsonde.simulate.sweep import Change, Sweep, combinations, said
 from netsonde.simulate.tables import MOST_SWEEP
 from netsonde.tables import on_a_line
 
@@ -76,7 +76,7 @@ def plan_point(
     except UsageError as error:
         if not changes:
             raise UsageError(_with_source(str(error), scenario.source)) from error
-        with_words = on_a_line(", ".join(f"{k} = {str(v)[:40]}" for k, v in changes.items()))
+        with_words = on_a_line(", ".join(f"{k} = {str(v)[:40]}" for k, v in said(changes).items()))
         raise UsageError(
             f"{_with_source(str(error), scenario.source)} (with {with_words})"
         ) from error
@@ -107,13 +107,13 @@ def _spec(
     workload, transport = simulation.workload, simulation.transport
     hosts = sum(group["count"] for group in plan["hosts"])
     words = ", ".join(
-        f"{key.split('.')[-1].replace('_', ' ')} {value}" for key, value in changes.items()
+        f"{key.split('.')[-1].replace('_', ' ')} {value}" for key, value in said(changes).items()
     )
     return Simulation(
         message_bytes=_message_bytes(plan["workload"]),
         operation=workload.algorithm or workload.kind,
         label=label or words or None,
-        swept=dict(changes) or None,
+        swept=said(changes) or None,
         hosts=hosts,
         scenario=parsed.cluster.name,
         runs=simulation.runs,
@@ -143,7 +143,10 @@ def slot_ns(parsed: Parsed) -> float:
 
 
 def _message_bytes(workload: Mapping[str, Any]) -> int:
-    """What one host sends to another one in all: a block, or all of a flow's packets."""
+    """What one host sends to another one in all: a block, all of a flow's packets, or the largest
+    of unequal blocks."""
+    if "sizes" in workload:
+        return int(max(workload["sizes"]))
     if "block_bytes" in workload:
         return int(workload["block_bytes"])
     count = workload.get("block_packets", workload.get("packets", 1))

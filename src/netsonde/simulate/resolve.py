@@ -29,7 +29,7 @@ MOST_KINDS = 1024
 USUAL_MTU_BYTES = 1500
 FRAME_BYTES = 38
 """What a frame of Ethernet takes on the line beside its payload."""
-LINE_KEYS = ("rate", "delay", "loss", "mtu")
+LINE_KEYS = ("rate", "delay", "loss", "burst", "mtu")
 """What a simulated link has; the lab's have more."""
 
 
@@ -214,9 +214,9 @@ def link_plan(link: Link, base: Link, whose: str) -> dict[str, Any]:
         if getattr(up, key) or getattr(down, key):
             raise UsageError(
                 f"{whose}: {key} cannot be simulated, only emulated; a simulated link has "
-                "rate, delay and loss"
+                "rate, delay, loss and burst"
             )
-    for key in ("delay", "loss"):
+    for key in ("delay", "loss", "burst"):
         if (getattr(up, key) or 0) != (getattr(down, key) or 0):
             raise UsageError(f"{whose}: a simulated link has one {key} for both directions")
     plan: dict[str, Any] = {"rate_bit_per_s": up.rate}
@@ -226,6 +226,8 @@ def link_plan(link: Link, base: Link, whose: str) -> dict[str, Any]:
         plan["propagation_ns"] = up.delay
     if up.loss:
         plan["loss_ratio"] = up.loss
+    if up.burst is not None:
+        plan["burst"] = up.burst.model_dump(by_alias=True, exclude_none=True)
     return plan
 
 

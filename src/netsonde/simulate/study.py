@@ -17,7 +17,7 @@ from netsonde.lab.scenario import SCENARIO_LIMIT_BYTES
 from netsonde.simulate.formulas import formula_value
 from netsonde.simulate.plan import Reference, SimulatedPoint, plan_point, require_few
 from netsonde.simulate.scenario import SimulationScenario, read_simulation
-from netsonde.simulate.sweep import Change, combinations, full_name, parse_sweep
+from netsonde.simulate.sweep import LEFT_OUT, Change, combinations, full_name, parse_sweep, said
 from netsonde.tables import Strict, checked, load_toml, read_toml_text
 
 PUBLISHED = "published"
@@ -31,7 +31,7 @@ Cell = int | float | bool | str
 class Block(Strict):
     """Points of one scenario. ``set`` holds for all of them; each row sets the keys that
     ``columns`` name, or ``sweep`` makes the points. Published values times ``scale`` have the unit
-    of ``figure``."""
+    of ``figure``. A cell that is ``none`` leaves its key out."""
 
     scenario: str
     figure: str | None = Field(None, pattern=r"^[a-z][a-z0-9_]{0,63}$")
@@ -125,12 +125,16 @@ def _rows(block: Block) -> Iterator[tuple[dict[str, Change], dict[str, Cell]]]:
         full_name(name)
     if not block.rows:
         for changes in combinations([parse_sweep(text) for text in block.sweep]):
-            yield {**block.set, **changes}, {}
+            yield {**_cells(block.set), **changes}, {}
         return
     for row in block.rows:
         cells = dict(zip(block.columns, row, strict=True))
         words = {name: cells.pop(name) for name in WORDS if name in cells}
-        yield {**block.set, **cells}, words
+        yield {**_cells(block.set), **_cells(cells)}, words
+
+
+def _cells(cells: Mapping[str, Cell]) -> dict[str, Change]:
+    return {key: None if value == LEFT_OUT else value for key, value in cells.items()}
 
 
 def _point(
@@ -159,8 +163,8 @@ def _point(
 
 def _label(scenario: str, block: Block, changes: Mapping[str, Change]) -> str:
     """What tells a point from the others of its block."""
-    own = [key for key in changes if key not in block.set]
-    words = ", ".join(f"{key.split('.')[-1].replace('_', ' ')} {changes[key]}" for key in own)
+    own = {key: value for key, value in said(changes).items() if key not in block.set}
+    words = ", ".join(f"{k.split('.')[-1].replace('_', ' ')} {v}" for k, v in own.items())
     return f"{scenario}: {words}" if words else scenario
 
 

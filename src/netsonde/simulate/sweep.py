@@ -13,7 +13,8 @@ from netsonde.catalogue.swept import KEYS
 from netsonde.errors import UsageError
 from netsonde.simulate.tables import MOST_SWEEP
 
-Change = int | float | str | bool
+Change = int | float | str | bool | None
+"""None: the key is left out."""
 
 NAMES: dict[str, str] = {row.name: row.key for row in KEYS}
 """What may be swept by a short name; every other key is written in full, with dots."""
@@ -24,32 +25,55 @@ INSTEAD = {
     "block_packets": "block",
 }
 """A key that takes the place of another one."""
+TOGETHER = "+"
+"""Between keys that change together, and between their values."""
+LEFT_OUT = "none"
 _KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)*")
 _NUMBER = re.compile(r"-?\d{1,18}")
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A key, and the values that it takes one after the other."""
+    """Keys that change together, mostly one, and the rows of values that they take one after the
+    other."""
 
-    name: str
-    values: tuple[Change, ...]
+    names: tuple[str, ...]
+    rows: tuple[tuple[Change, ...], ...]
+
+    def choices(self) -> list[dict[str, Change]]:
+        return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
 
 def parse_sweep(text: str) -> Sweep:
     """``window=8..96:8`` (8, 16, ... 96), ``packets=1..64`` (1, 2, 3 ...), ``block=1..1024:x2``
-    (times two), ``algorithm=alltoall/shift,alltoall/pairwise``. Raises UsageError."""
+    (times two), ``algorithm=alltoall/shift,alltoall/pairwise``; ``window+senders=24+7,12+15``
+    changes both together. ``none``, or nothing, leaves a key out; in quotes it is the word.
+    Raises UsageError."""
     name, equals, values = text.partition("=")
-    name = name.strip()
-    if not equals or not values.strip():
+    if not equals:
         raise UsageError(f"--sweep {text[:60]!r} is no sweep; write it like window=8..96:8")
-    full_name(name)
-    found: list[Change] = []
+    names = tuple(part.strip() for part in name.split(TOGETHER))
+    for each in names:
+        full_name(each)
+    found: list[tuple[Change, ...]] = []
     for part in values.split(","):
-        found += _range(part.strip(), text) if ".." in part else [_value(part.strip())]
+        if ".." in part and len(names) == 1:
+            found += [(value,) for value in _range(part.strip(), text)]
+        else:
+            found.append(_row(part, len(names), text))
         if len(found) > MOST_SWEEP:
-            raise UsageError(f"--sweep {name} has more than {MOST_SWEEP} values")
-    return Sweep(name, tuple(found))
+            raise UsageError(f"--sweep {name.strip()} has more than {MOST_SWEEP} values")
+    return Sweep(names, tuple(found))
+
+
+def _row(text: str, count: int, whole: str) -> tuple[Change, ...]:
+    parts = text.split(TOGETHER) if count > 1 else [text]
+    if len(parts) != count:
+        raise UsageError(
+            f"--sweep {whole[:60]!r}: {text.strip()[:30]!r} has not a value for each of {count} "
+            "keys; write it like window+senders=24+7,12+15"
+        )
+    return tuple(_value(part.strip()) for part in parts)
 
 
 def full_name(name: str) -> str:
@@ -88,6 +112,10 @@ def _range(text: str, whole: str) -> list[Change]:
 
 def _value(text: str) -> Change:
     """A number or truth where it is one, as TOML would have it; else the text."""
+    if text in ("", LEFT_OUT):
+        return None
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1]
     if text in ("true", "false"):
         return text == "true"
     if _NUMBER.fullmatch(text):
@@ -101,14 +129,19 @@ def _value(text: str) -> Change:
 def combinations(sweeps: Sequence[Sweep]) -> list[dict[str, Change]]:
     """Every combination, the last sweep's values one after the other. Raises UsageError where there
     are too many, or a key is swept twice."""
-    names = [sweep.name for sweep in sweeps]
+    names = [name for sweep in sweeps for name in sweep.names]
     if len(set(map(full_name, names))) < len(names):
         raise UsageError(f"--sweep names a key twice: {', '.join(names)}")
-    count = prod(len(sweep.values) for sweep in sweeps)
+    count = prod(len(sweep.rows) for sweep in sweeps)
     if count > MOST_SWEEP:
         raise UsageError(f"the sweeps make {count} points; {MOST_SWEEP} at once are the most")
-    values = product(*(sweep.values for sweep in sweeps))
-    return [dict(zip(names, chosen, strict=True)) for chosen in values]
+    chosen = product(*(sweep.choices() for sweep in sweeps))
+    return [{key: value for part in parts for key, value in part.items()} for parts in chosen]
+
+
+def said(changes: Mapping[str, Change]) -> dict[str, int | float | str | bool]:
+    """The changes as they are kept and shown: a key that is left out is ``none``."""
+    return {key: LEFT_OUT if value is None else value for key, value in changes.items()}
 
 
 def with_changes(tables: dict[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -120,10 +153,12 @@ def with_changes(tables: dict[str, Any], changes: Mapping[str, Change]) -> dict[
         for step in way:
             place = _step(place, step, name)
         if isinstance(place, list):
+            if value is None:
+                raise UsageError(f"{name} is an entry of a list, and cannot be left out")
             place[_index(place, key, name)] = value
         elif isinstance(place, dict):
             place[key] = value
-            place.pop(INSTEAD.get(key, ""), None)
+            place.pop(key if value is None else INSTEAD.get(key, ""), None)
         else:
             raise UsageError(f"{name} leads to no table of the scenario")
     return tables

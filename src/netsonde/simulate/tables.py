@@ -23,6 +23,8 @@ MOST_SWITCHES = 1 << 16
 MOST_PACKETS = 10**9
 MOST_RUNS = 1000
 MOST_MESSAGES = 1_000_000
+MOST_SIZES = 1_000_000
+"""Of unequal blocks: those of a thousand hosts to each other."""
 MOST_QUEUES = 64
 MOST_SWEEP = 1000
 PAYLOAD_BYTES = 1492
@@ -252,6 +254,7 @@ class Workload(Strict):
     algorithm: str | None = Field(None, pattern=r"^[a-z0-9_-]+/[a-z0-9_-]+$", max_length=80)
     block: Size | None = named("block_bytes")
     block_packets: int | None = Field(None, ge=0, le=1_000_000)
+    sizes: list[Size] | None = Field(None, min_length=1, max_length=MOST_SIZES)
     root: Hosts | None = None
     fan_out: int | None = Field(None, ge=1, lt=MOST_HOSTS)
     permutation: Literal["shift", "xor", "edge-colour"] | None = None
@@ -270,9 +273,10 @@ class Workload(Strict):
         for key in needed:
             if key not in given:
                 raise ValueError(f"kind = '{self.kind}' needs {key}")
-        for first, second in (("block", "block_packets"), ("messages", "file")):
-            if first in allowed and (first in given) == (second in given):
-                raise ValueError(f"kind = '{self.kind}' needs one of {first} and {second}")
+        for alternatives in (("block", "block_packets", "sizes"), ("messages", "file")):
+            if alternatives[0] in allowed and len(given.intersection(alternatives)) != 1:
+                words = f"{', '.join(alternatives[:-1])} and {alternatives[-1]}"
+                raise ValueError(f"kind = '{self.kind}' needs one of {words}")
         return self
 
 
@@ -285,7 +289,10 @@ WORKLOAD_KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "burst": (("sources", "sinks", "packets"), ()),
     "schedule": (
         ("algorithm",),
-        ("block", "block_packets", "root", "fan_out", "permutation", "remap", "repetitions"),
+        (
+            *("block", "block_packets", "sizes", "root", "fan_out", "permutation", "remap"),
+            "repetitions",
+        ),
     ),
     "trace": ((), ("messages", "file")),
 }

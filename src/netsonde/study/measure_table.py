@@ -126,6 +126,7 @@ class MeasureTable(Strict):
     rank_pair: tuple[Rank, Rank] | Literal["each", "all", "slowest"] | None = of(BLOCK["rank_pair"])
     uneven: bool = of(BLOCK["uneven"])
     window: int | None = of(BLOCK["window"])
+    algorithm: str | None = of(BLOCK["algorithm"])
     reduction: str | None = of(BLOCK["reduction"])
     cache: str = of(BLOCK["cache"])
     cache_bytes: int | None = of(BLOCK["cache_bytes"])

@@ -98,8 +98,17 @@ def test_what_is_within_the_margin_is_not_named():
     assert named(Cluster(64, slow={3: 0.3}, noise=0.01, spread=0.005)) == {("host", 3)}
 
 
-@pytest.mark.parametrize("hosts", [8, 16, 64])
-@pytest.mark.parametrize("hiccups", [0.0, 0.02])
+@pytest.mark.parametrize(
+    ("hosts", "hiccups"),
+    [
+        (8, 0.02),
+        (64, 0.0),
+        *(
+            pytest.param(hosts, hiccups, marks=pytest.mark.soak)
+            for hosts, hiccups in ((8, 0.0), (16, 0.0), (16, 0.02), (64, 0.02))
+        ),
+    ],
+)
 def test_sound_clusters_raise_no_alarm_in_more_than_five_of_a_hundred(hosts, hiccups):
     """And with no margin to speak of: chance alone is judged here."""
     alarms = 0

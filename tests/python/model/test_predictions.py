@@ -63,6 +63,18 @@ def test_a_complete_exchange_of_1_mib() -> None:
     assert predict(FE, "alltoall/group-shuffle", 16, 1 << 20) == found  # omega 5 is the usual one
 
 
+@pytest.mark.parametrize("fan_out", [2, 3, 6])
+def test_the_formula_of_a_group_shuffle_is_the_one_that_was_used(fan_out: int) -> None:
+    """Seven processes have seven colours; what is printed gives the time."""
+    found = predict(FE, "alltoall/group-shuffle", 7, 64 << 10, Options(fan_out=fan_out))
+    steps = 6 if fan_out == 6 else 7
+    assert found.formula.startswith("k g p +" if steps == 7 else "k g (p-1) +")
+    times, packets = FE.times(None, 7), FE.packets(64 << 10)
+    assert found.rounds is not None
+    by_formula = packets * times.gap_ns * steps + found.rounds * exchanges.bubble_ns(times)
+    assert found.time_ns == pytest.approx(by_formula)
+
+
 def test_equations_by_name() -> None:
     size, p = 64 * 1492, 16
     times = FE.times(ranks=p)

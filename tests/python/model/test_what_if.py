@@ -79,6 +79,25 @@ def test_another_link() -> None:
     assert ten.at("send_gap", 1500) == pytest.approx(18_760 - 12_304 + 1_230.4)
 
 
+def test_another_link_of_a_platform_of_whole_messages() -> None:
+    """What beta has beyond the wire stays, and neither parameter falls below the wire."""
+    hydra = preset("hydra-ethernet")
+    assert hydra.messages is not None
+    fast = change(hydra, Change(link_bit_per_s=1e9)).platform.messages
+    assert fast is not None
+    frames = (1500 + 38) / 1500
+    assert fast.beta_ns == pytest.approx(1e9 / 11e6 - 80 * frames + 8 * frames)
+    assert fast.alpha_ns == pytest.approx(97_000 - 6_720 + 672)
+    assert "links of 1000 Mbit/s" in fast.origin.source
+    slow = change(hydra, Change(link_bit_per_s=1e6)).platform.messages
+    assert slow is not None
+    assert slow.beta_ns > 8000 * frames
+    tight = replace(hydra, messages=replace(hydra.messages, alpha_ns=1.0, beta_ns=1.0))
+    least = change(tight, Change(link_bit_per_s=1e9)).platform.messages
+    assert least is not None
+    assert (least.alpha_ns, least.beta_ns) == (pytest.approx(672), pytest.approx(8 * frames))
+
+
 @given(st.sampled_from(["fe-326", "fe-416", "gedp-up"]), st.floats(6, 12))
 def test_no_gap_is_below_the_wire(name: str, exponent: float) -> None:
     found = change(preset(name), Change(link_bit_per_s=10**exponent)).platform

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from netsonde.cli.main import app
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.binaries import find_worker
-from netsonde.platforms import observed
+from netsonde.platforms import observed, reduction
 from netsonde.platforms.read import read_platform
 from netsonde.records.data import Batch, EndData, Point, Run
 
@@ -160,7 +160,8 @@ def test_measured_round_trips_are_taken_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = measured_run(tmp_path, (16, 64, 256, 700, 1400, 30_000))
-    monkeypatch.setattr(observed, "open_run", lambda _: run)
+    for module in (observed, reduction):
+        monkeypatch.setattr(module, "open_run", lambda _: run)
     document: dict[str, Any] = json.loads(
         command("model", "fit", str(tmp_path), "--rate", "1G", "--json")
     )

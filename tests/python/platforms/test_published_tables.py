@@ -1,5 +1,8 @@
 """The published tables as data: whole, of known kinds, and met by the equations."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -72,3 +75,17 @@ def test_the_page_has_all_tables() -> None:
     text = page()
     assert all(f"## {t.number}: {t.title}" in text for t in tables().values())
     assert "| Eq. (4.10) (computed) |" in text
+
+
+def test_the_thesis_is_of_2001_wherever_it_is_named() -> None:
+    """In whatever text of ours: a year that follows its university is its own."""
+    root = Path(__file__).resolve().parents[3]
+    named = 0
+    for folder in ("docs", "src", "studies", "engine"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".md", ".py", ".toml", ".json", ".hpp", ".cpp"):
+                text = " ".join(path.read_text(encoding="utf-8").split())
+                years = re.findall(r"Tam\b[^;:]{0,160}?Hong Kong,[ #/]*(\d{4})", text)
+                assert set(years) <= {"2001"}, path
+                named += len(years)
+    assert named > 5

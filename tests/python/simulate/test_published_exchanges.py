@@ -182,3 +182,59 @@ def test_a_packet_that_comes_as_the_one_before_has_left(sonde_sim: Path) -> None
     }
     (result,) = done(sonde_sim, [(scenario, changes)])
     assert result["ended_by"] == "finished"
+
+
+def lost_at_root(program: Path, changes: dict[str, Change]) -> list[int]:
+    """Packets that the root of figure 6.3's cluster had no room for, with three seeds."""
+    scenario = read_simulation(str(ROOT / "studies" / "scenarios" / "four-fours.toml"))
+    every = {"block_packets": 128, **changes}
+    results = done(program, [(scenario, {**every, "seed": seed}) for seed in (1, 2, 3)])
+    assert all(result["ended_by"] == "finished" for result in results)
+    return [result.get("switch.root.lost_overflow", 0) for result in results]
+
+
+def test_remapping_ends_the_overflow_of_figure_6_3(sonde_sim: Path) -> None:
+    """A blocked flow lets a port of 30 packets overflow although all hosts keep their window; not
+    where consecutive steps go to different switches."""
+    assert sum(lost_at_root(sonde_sim, {"remap": False})) > 0
+    assert lost_at_root(sonde_sim, {"remap": True}) == [0, 0, 0]
+    quiet = {"simulation.particular": None, "remap": False}
+    assert lost_at_root(sonde_sim, quiet) == [0, 0, 0]  # nothing is blocked
+
+
+def test_pairs_across_an_uplink_lose_beyond_the_published_limits(sonde_sim: Path) -> None:
+    """Beyond 4 both ways and 7 one way, with windows that fill buffers; with others nowhere."""
+    scenario = read_simulation(str(ROOT / "studies" / "scenarios" / "two-tens.toml"))
+    shapes = [(True, 4), (True, 5), (False, 7), (False, 8)]
+
+    def points(window: int) -> list[tuple[SimulationScenario, dict[str, Change]]]:
+        return [
+            (
+                scenario,
+                {
+                    "simulation.workload.both_ways": both,
+                    "simulation.workload.pairs.source": f"h[1-{pairs}]",
+                    "simulation.workload.pairs.target": f"h[11-{10 + pairs}]",
+                    "window": window,
+                },
+            )
+            for both, pairs in shapes
+        ]
+
+    wide = [result["lost_overflow"] > 0 for result in done(sonde_sim, points(120))]
+    assert wide == [False, True, False, True]
+    assert [result["lost_overflow"] for result in done(sonde_sim, points(12))] == [0] * 4
+
+
+def test_groups_hold_on_input_buffers_where_all_partners_at_once_do_not(sonde_sim: Path) -> None:
+    """Windows of 6 of fifteen partners overflow 43 packets, those of a group of five do not."""
+    scenario = read_simulation("fedp-326")
+    assert "global_window_packets" not in plan_point("p", scenario, {}, None).plan["transport"]
+    group: dict[str, Change] = {"algorithm": "alltoall/group-shuffle", "fan_out": 5}
+    rows: list[dict[str, Change]] = [{}, {"window": 6}, {"window": 6, **group}]
+    results = done(sonde_sim, [(scenario, {"block_packets": 256, **row}) for row in rows])
+    rates = [15 * 256 * 1492 * 1e3 / result["elapsed_ns"] for result in results]
+    assert rates[0] > 11.0
+    assert rates[1] < 7.0
+    assert rates[2] > 11.0
+    assert results[0]["lost_overflow"] == results[2]["lost_overflow"] == 0

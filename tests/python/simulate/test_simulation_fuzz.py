@@ -114,9 +114,9 @@ def test_any_sweep(text: str) -> None:
 
     def plan() -> None:
         sweep = parse_sweep(text)
-        assert 1 <= len(sweep.values) <= 1000
+        assert 1 <= len(sweep.rows) <= 1000
         assert combinations([sweep])
-        plan_sweep(read, [Sweep(sweep.name, sweep.values[:2])], None)
+        plan_sweep(read, [Sweep(sweep.names, sweep.rows[:2])], None)
 
     assert "\n" not in problem(plan)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from netsonde.model.platform import Architecture
 from netsonde.records.rundir import open_run
 from netsonde.simulate.plan import plan_point, plan_sweep
 from netsonde.simulate.process import Job, Simulators, processors
-from netsonde.simulate.scenario import read_simulation, simulation_presets
+from netsonde.simulate.scenario import SimulationScenario, read_simulation, simulation_presets
 from netsonde.simulate.study import plan_study, read_simulation_study
 from netsonde.simulate.sweep import Change, parse_sweep
 
@@ -121,6 +122,64 @@ def test_repetitions_have_a_time_each(sonde_sim: Path, tmp_path: Path) -> None:
         assert median.samples == 4
         # 30 packets to each host take 30 slots at least, and not twice as long.
         assert 30 * 123_040 < median.value < 60 * 123_040
+
+
+def test_unequal_blocks_arrive_whole(sonde_sim: Path) -> None:
+    """Each pair's own number of bytes; what has none is not sent."""
+    hosts = 5
+    sizes = [0 if a == b else 3000 * a + 700 * b for a in range(hosts) for b in range(hosts)]
+    scenario = read_simulation("fedp-416")
+    tables = dict(scenario.tables)
+    tables["hosts"] = hosts
+    workload = {"kind": "schedule", "algorithm": "alltoall/shift", "sizes": sizes}
+    tables["simulation"] = {**tables["simulation"], "workload": workload}
+    (result,) = results_of(sonde_sim, replace(scenario, tables=tables))
+    received = {
+        record["rank"]: record["values"]["bytes_received"]
+        for record in result
+        if record["record"] == "counters"
+    }
+    assert received == {b: sum(sizes[b::hosts]) for b in range(hosts)}
+
+
+def results_of(program: Path, scenario: SimulationScenario) -> list[list[dict[str, Any]]]:
+    """The records of each of its runs."""
+    point = plan_point("p", scenario, {}, None)
+    with Simulators(program, processors()) as simulators:
+        found = list(simulators.results([Job(0, point.plan, 60.0)]))
+    assert [each.error for each in found] == [None]
+    return [list(each.records) for each in found]
+
+
+@pytest.mark.usefixtures("sonde_sim")
+def test_no_line_carries_more_than_it_can(tmp_path: Path) -> None:
+    """All of it fits into the rings and buffers at once, and one line is faster than the others."""
+    text = """
+    name = "wide"
+    hosts = 6
+    [link]
+    rate = "100M"
+    [[host]]
+    name = "h1"
+    [host.link]
+    rate = "200M"
+    [[switch]]
+    name = "s1"
+    architecture = "output"
+    [simulation.host]
+    transmit_ring = 4000
+    [simulation.workload]
+    kind = "uniform"
+    packets = 800
+    """
+    (tmp_path / "wide.toml").write_text(text)
+    asked = ["simulate", str(tmp_path / "wide.toml"), "--out", str(tmp_path / "run"), "--quiet"]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    (directory,) = (tmp_path / "run").iterdir()
+    run = open_run(directory)
+    figures = {figure.name: figure.value for figure in figures_of(run)}
+    assert 0.9 < figures["line_use_ratio"] <= 1.0
+    assert figures["completion_median_ns"] > 800 * 123_040 / 2
 
 
 def test_a_run_is_reported(sonde_sim: Path, tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ REFUSED = [
         "[link]\njitter = { distribution = 'uniform', mean = '1ms' }\n" + WORKLOAD,
         "jitter cannot be simulated",
     ),
-    ("[link]\nburst = { enter = '1%' }\n" + WORKLOAD, "burst cannot be simulated"),
+    ("[link]\nloss_every = 5\n" + WORKLOAD, "loss_every cannot be simulated"),
     ("[link]\nup = { loss = '1%' }\n" + WORKLOAD, "one loss for both directions"),
     ("[simulation]\nnonsense = 1\n" + WORKLOAD, "unknown key simulation.nonsense"),
     (WORKLOAD + "colour = 'red'", "unknown key simulation.workload.colour"),
@@ -297,7 +297,7 @@ REFUSED = [
     ),
     (
         "[simulation.workload]\nkind='schedule'\nalgorithm='alltoall/shift'",
-        "needs one of block and block_packets",
+        "needs one of block, block_packets and sizes",
     ),
     (
         "[simulation.workload]\nkind='one-way'\npackets=1\ntarget='h9'",
@@ -400,6 +400,24 @@ def test_a_stage_is_of_input_buffers_and_what_a_window_counts_of_a_window() -> N
     text = preset.text.replace("global_window = 5\n", "")
     with pytest.raises(UsageError, match="global_window_counts goes with global_window only"):
         plan(text)
+
+
+def test_losses_in_bursts_are_those_of_the_lab() -> None:
+    text = "[link]\nburst = { enter = '1%', leave = '25%' }\n[[host]]\nname = 'h2'\n"
+    text += "[host.link]\nburst = { enter = '2%', leave = '50%' }\n"
+    text += "[simulation.workload]\nkind = 'uniform'\npackets = 1\n"
+    links = plan("hosts = 3\n" + text)["link_kinds"].values()
+    found = [link["burst"] for link in links]
+    assert [(burst["enter_ratio"], burst["leave_ratio"]) for burst in found] == [
+        (0.01, 0.25),
+        (0.02, 0.5),
+    ]
+
+
+def test_blocks_of_unequal_sizes() -> None:
+    text = "hosts = 3\n[simulation.workload]\nkind = 'schedule'\nalgorithm = 'alltoall/shift'\n"
+    text += "sizes = [0, '1k', 0, 5, 0, 0, 0, 7, 0]\n"
+    assert plan(text)["workload"]["sizes"] == [0, 1024, 0, 5, 0, 0, 0, 7, 0]
 
 
 def test_a_hundred_thousand_hosts_are_one_group() -> None:

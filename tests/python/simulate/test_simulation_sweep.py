@@ -26,14 +26,36 @@ from netsonde.tables import load_toml
     ],
 )
 def test_values(text: str, values: tuple[object, ...]) -> None:
-    assert parse_sweep(text).values == values
+    assert parse_sweep(text).rows == tuple((value,) for value in values)
+
+
+def test_a_key_is_left_out_and_keys_change_together() -> None:
+    assert parse_sweep("permutation=").rows == ((None,),)
+    assert parse_sweep("global_window=none,4").rows == ((None,), (4,))
+    quoted = parse_sweep('simulation.host.jitter.distribution="none"')
+    assert quoted.rows == (("none",),)
+    coupled = parse_sweep("window+senders=24+2, 12+none")
+    assert coupled.choices() == [
+        {"window": 24, "senders": 2},
+        {"window": 12, "senders": None},
+    ]
+    read = SimulationScenario("file", SMALL, load_toml(SMALL, "file"))
+    first, second = plan_sweep(read, [coupled], None)
+    assert first.plan["transport"]["window_packets"] == 24
+    assert first.plan["workload"]["senders"] == [1, 2]
+    assert second.plan["transport"]["window_packets"] == 12
+    assert "senders" not in second.plan["workload"]
+    assert second.spec.label == "window 12, senders none"
+    assert second.spec.swept == {"window": 12, "senders": "none"}
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("window", "is no sweep; write it like window=8..96:8"),
-        ("window=", "is no sweep"),
+        ("window+senders=8", "has not a value for each of 2 keys"),
+        ("window+senders=8+7,9", "'9' has not a value for each of 2 keys"),
+        ("window+wndow=8+7", "no key is called 'wndow'"),
         ("wndow=8", "no key is called 'wndow' in a sweep; there are hosts, seed"),
         ("window=8..x", "is no range"),
         ("window=9..8", "has no value in its range"),
@@ -96,6 +118,8 @@ def test_a_key_takes_the_place_of_its_other_form() -> None:
         ("switch.4.buffer=1", "there is no 4 in a list of 1"),
         ("name.x=1", "leads to no table"),
         ("window=0", "(with window = 0)"),
+        ("window=none", "needs a window, in packets (with window = none)"),
+        ("switch.0=none", "is an entry of a list, and cannot be left out"),
         ("simulation.workload.colour=red", "unknown key simulation.workload.colour"),
     ],
 )

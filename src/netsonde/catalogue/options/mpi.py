@@ -233,6 +233,25 @@ _HOW = in_group(
         ),
     ),
     Option(
+        "algorithm",
+        WRITTEN,
+        "By what the operation is done: native, the library's own way, or one of our schedules.",
+        wire=("schedule",),
+        flag=Flag(
+            "--algorithm",
+            "NAME,...",
+            "Do the operation by one of our schedules over messages, as pairwise or "
+            "group-shuffle:4, each beside native, the library's own way; `all` of them.",
+            usual="native",
+        ),
+        takers=Takers(
+            "{algorithm} goes with blocking operations that there are schedules of, such as "
+            "allreduce",
+            operations=lambda operation: bool(operation.schedules),
+            lacks="there is no schedule of it",
+        ),
+    ),
+    Option(
         "reduction",
         Choice(tuple(REDUCTIONS)),
         "How words are joined.",

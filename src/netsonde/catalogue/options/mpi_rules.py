@@ -18,12 +18,12 @@ _ROWS = {row.key: row for row in MPI_BLOCK}
 _OF_OPERATIONS = [
     _ROWS[key]
     for key in (
-        *("window", "reduction", "cache_bytes", "align", "polls"),
+        *("window", "algorithm", "reduction", "cache_bytes", "align", "polls"),
         *("partners", "cache", "overlap", "size_of", "both_timers"),
     )
 ]
 """Keys that only operations have."""
-_LACKED = [_ROWS[key] for key in ("partners", "window", "reduction", "overlap")]
+_LACKED = [_ROWS[key] for key in ("partners", "window", "algorithm", "reduction", "overlap")]
 """Those of them that not every operation has."""
 _SHAPE = [_ROWS[key] for key in ("root", "pattern", "uneven")]
 

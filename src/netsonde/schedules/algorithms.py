@@ -1,0 +1,168 @@
+"""Algorithms of collective operations that ranks can execute, and how a person names one of them.
+
+``sonde-sim schedule list`` has the same list, and a test compares them. What each does is in
+docs/methods/schedules.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from netsonde.catalogue.point import AskedSchedule
+from netsonde.errors import UsageError
+from netsonde.operations import Operation, nearest
+from netsonde.schedules.request import parse_hierarchy
+from netsonde.units import parse_size_bytes
+
+NATIVE = "native"
+"""The library's own way."""
+ALL = "all"
+"""The library's own, and each of ours."""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """``family/name`` as the engine calls it; ``uses`` are fields of a request that it has a use
+    for. ``commutative``: joins words in any order."""
+
+    family: str
+    name: str
+    uses: tuple[str, ...] = ()
+    commutative: bool = False
+
+
+_CUT = ("segment_bytes",)
+_PLACED = (*_CUT, "hierarchy")
+_PERMUTED = (*_PLACED, "permutation")
+
+ALGORITHMS = (
+    Algorithm("broadcast", "linear"),
+    Algorithm("broadcast", "binomial"),
+    Algorithm("broadcast", "chain", _CUT),
+    Algorithm("broadcast", "tree", _CUT),
+    Algorithm("broadcast", "scatter-recursive-doubling"),
+    Algorithm("broadcast", "scatter-ring"),
+    Algorithm("scatter", "linear"),
+    Algorithm("scatter", "binomial"),
+    Algorithm("gather", "linear"),
+    Algorithm("gather", "binomial"),
+    Algorithm("allgather", "recursive-doubling"),
+    Algorithm("allgather", "bruck"),
+    Algorithm("allgather", "ring"),
+    Algorithm("alltoall", "bruck"),
+    Algorithm("alltoall", "uncoordinated", _CUT),
+    Algorithm("alltoall", "staggered", _CUT),
+    Algorithm("alltoall", "shift", _PLACED),
+    Algorithm("alltoall", "pairwise-xor", _PLACED),
+    Algorithm("alltoall", "pairwise", _PLACED),
+    Algorithm("alltoall", "synchronous-shuffle", _PERMUTED),
+    Algorithm("alltoall", "group-shuffle", (*_PERMUTED, "fan_out")),
+    Algorithm("alltoall", "modified-shuffle", (*_PERMUTED, "window")),
+    Algorithm("barrier", "dissemination"),
+    Algorithm("barrier", "tree"),
+    Algorithm("reduce", "binomial"),
+    Algorithm("reduce", "rabenseifner", commutative=True),
+    Algorithm("allreduce", "recursive-doubling"),
+    Algorithm("allreduce", "rabenseifner", commutative=True),
+    Algorithm("allreduce", "ring", commutative=True),
+    Algorithm("reduce-scatter", "recursive-halving", commutative=True),
+    Algorithm("reduce-scatter", "recursive-doubling"),
+    Algorithm("reduce-scatter", "pairwise"),
+)
+
+
+def algorithms_of(operation: Operation) -> Mapping[str, Algorithm]:
+    """Those that do the same as an operation, by their names."""
+    return {row.name: row for row in ALGORITHMS if row.family == operation.schedules}
+
+
+def named_ways(text: str, operation: Operation, commutes: bool = True) -> list[str]:
+    """``native,pairwise,group-shuffle:4``: each of them; ``all`` stands for the library's own and
+    each of ours, of a reduction that does not commute for those that keep the ranks' order.
+
+    Raises UsageError."""
+    found: list[str] = []
+    for part in text.split(","):
+        if part == ALL:
+            rows = algorithms_of(operation).values()
+            found += [NATIVE, *(r.name for r in rows if commutes or not r.commutative)]
+        else:
+            schedule_of(part, operation)
+            found.append(part)
+    return list(dict.fromkeys(found))
+
+
+def schedule_of(text: str | None, operation: Operation) -> AskedSchedule | None:
+    """``pairwise`` or ``synchronous-shuffle:segment=1460:permutation=xor``, as a rank is asked for
+    it; None for the library's own way. Raises UsageError."""
+    if text in (None, NATIVE):
+        return None
+    assert text is not None
+    name, *settings = text.split(":")
+    known = algorithms_of(operation)
+    row = known.get(name)
+    if row is None:
+        raise UsageError(
+            f"{name[:80]!r} is no algorithm for {operation.name}{nearest(name, list(known))}; "
+            f"there are {NATIVE}, {', '.join(known)}, and {ALL}"
+        )
+    asked: dict[str, Any] = {}
+    for setting in settings:
+        key, value = _read(setting, row)
+        if key in asked:
+            raise UsageError(f"{text[:80]!r} says {setting.partition('=')[0]} twice")
+        asked[key] = value
+    if asked.get("remap") and "hierarchy" not in asked:
+        raise UsageError(f"{text[:80]!r}: remap needs a hierarchy, such as hierarchy=4x2")
+    return AskedSchedule(algorithm=f"{row.family}/{row.name}", **asked)
+
+
+def _read(text: str, row: Algorithm) -> tuple[str, Any]:
+    """A setting, as ``segment=1460``; a number alone is the fan-out."""
+    word, equals, value = text.partition("=")
+    if text.isdecimal():
+        word, equals, value = "fan-out", "=", text
+    setting = _SETTINGS.get(word)
+    if setting is None or setting.needs not in row.uses:
+        takes = [name for name, each in _SETTINGS.items() if each.needs in row.uses]
+        takes_what = f"it takes {', '.join(takes)}" if takes else "it takes none"
+        raise UsageError(f"{text[:80]!r} is no setting of {row.family}/{row.name}; {takes_what}")
+    if bool(equals) == setting.is_switch:
+        shape = word if setting.is_switch else f"{word}=..."
+        raise UsageError(f"{text[:80]!r} is no setting; write it like {shape}")
+    return setting.key, setting.read(value)
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """``key`` of a request, and the use of an algorithm that it needs."""
+
+    key: str
+    needs: str
+    read: Any
+    is_switch: bool = False
+
+
+def _count(name: str, text: str) -> int:
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        raise UsageError(f"{name} is {text[:40]!r}; write a number from 1 on")
+    return int(text)
+
+
+def _permutation(text: str) -> str:
+    if text not in ("shift", "xor", "edge-colour"):
+        raise UsageError(f"permutation is {text[:40]!r}; there are shift, xor and edge-colour")
+    return text
+
+
+_SETTINGS = {
+    "fan-out": _Setting("fan_out", "fan_out", partial(_count, "fan-out")),
+    "segment": _Setting("segment_bytes", "segment_bytes", parse_size_bytes),
+    "window": _Setting("window", "window", partial(_count, "window")),
+    "permutation": _Setting("permutation", "permutation", _permutation),
+    "hierarchy": _Setting("hierarchy", "hierarchy", lambda text: tuple(parse_hierarchy(text))),
+    "remap": _Setting("remap", "hierarchy", lambda _: True, is_switch=True),
+}
