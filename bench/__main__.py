@@ -19,12 +19,14 @@ from typing import Any, NoReturn
 import bench.ours
 from bench import (
     authenticated,
+    fabric_wait,
     installed,
     mpi_latency,
     mpi_netpipe,
     pages,
     recording,
     sampler,
+    schedules,
     simulator,
     simulator_growth,
     simulator_peers,
@@ -52,6 +54,7 @@ Measure = Callable[[Route, float, random.Random], Sequence[Any]]
 Lines = Callable[[Sequence[Any]], list[str]]
 OWN: Mapping[str, tuple[Measure, Lines]] = {
     authenticated.NAME: (authenticated.authenticated, authenticated.lines),
+    fabric_wait.NAME: (fabric_wait.fabric_wait, fabric_wait.lines),
     installed.NAME: (installed.installed, installed.lines),
     pages.NAME: (pages.pages, pages.lines),
     recording.NAME: (recording.recording, recording.lines),
@@ -59,6 +62,7 @@ OWN: Mapping[str, tuple[Measure, Lines]] = {
     sampler.NAME: (sampler.sampler, sampler.lines),
     waiting.NAME: (waiting.waiting, waiting.lines),
     mpi_latency.NAME: (mpi_latency.mpi_latency, mpi_latency.lines),
+    schedules.NAME: (schedules.schedules, schedules.lines),
     mpi_netpipe.NAME: (mpi_netpipe.mpi_netpipe, mpi_netpipe.lines),
     simulator.NAME: (simulator.simulator, simulator.lines),
     simulator_peers.NAME: (simulator_peers.simulator_peers, simulator_peers.lines),
@@ -245,23 +249,22 @@ def _outcome_entry(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _wanted(only: str | None, path: str) -> list[Comparison]:
+def _wanted(only: Sequence[str] | None, path: str) -> list[Comparison]:
     """Those that were asked for; else those of the path."""
     known = comparisons()
     if only is None:
         return [c for c in known if path in c.paths]
-    names = only.split(",")
     every = [*(c.id for c in known), *OWN]
-    unknown = sorted(set(names) - set(every))
+    unknown = sorted(set(only) - set(every))
     if unknown:
         raise UsageError(
             f"--only {','.join(unknown)}: no such comparison; they are {', '.join(every)}"
         )
-    return [c for c in known if c.id in names]
+    return [c for c in known if c.id in only]
 
 
-def _is_wanted(name: str, only: str | None) -> bool:
-    return only is None or name in only.split(",")
+def _is_wanted(name: str, only: Sequence[str] | None) -> bool:
+    return only is None or name in only
 
 
 def _write(path: Path | None, document: dict[str, Any]) -> Path:
@@ -333,6 +336,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         metavar="LIST",
+        action="extend",
+        type=lambda text: text.split(","),
         help=f"some comparisons, such as tcp-stream, or {', '.join(OWN)}",
     )
     parser.add_argument(

@@ -1,7 +1,8 @@
 # sonde-fabric: the worker over libfabric. Only its headers are needed: the library is loaded when it
 # is asked for, so that one program works with whatever a site has. Where there are no headers, the
 # program is built without and says so when it is asked. A program without any shared library could
-# load none, so that a wheel has no sonde-fabric.
+# load none, so that a wheel has no sonde-fabric: netsonde builds it on first use
+# (src/netsonde/launch/fabric.py).
 if(NETSONDE_STATIC)
   message(STATUS "sonde-fabric is not built: it loads a shared library, which NETSONDE_STATIC rules out")
   return()

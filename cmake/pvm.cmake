@@ -10,7 +10,11 @@ find_path(NETSONDE_PVM_HEADERS pvm3.h HINTS "$ENV{PVM_ROOT}/include" /usr/lib/pv
 find_library(NETSONDE_PVM_LIBRARY NAMES libpvm3.a pvm3
   HINTS "$ENV{PVM_ROOT}/lib/$ENV{PVM_ARCH}" /usr/lib/pvm3/lib/LINUX64)
 # XDR, which the C library had itself until glibc 2.32.
-find_library(NETSONDE_XDR_LIBRARY NAMES libtirpc.a libtirpc.so.3)
+set(xdr_names libtirpc.a libtirpc.so.3)
+if(NETSONDE_SANITIZE) # its library stands before XDR's functions, and looks for them in shared ones
+  set(xdr_names libtirpc.so libtirpc.so.3)
+endif()
+find_library(NETSONDE_XDR_LIBRARY NAMES ${xdr_names})
 if(NOT NETSONDE_PVM_HEADERS OR NOT NETSONDE_PVM_LIBRARY)
   message(STATUS "sonde-pvm is not built: no pvm3.h and libpvm3 (Debian: pvm-dev)")
   return()
@@ -23,6 +27,9 @@ target_include_directories(sonde_pvm_parts SYSTEM PUBLIC "${NETSONDE_PVM_HEADERS
 target_link_libraries(sonde_pvm_parts PUBLIC sonde_core "${NETSONDE_PVM_LIBRARY}")
 if(NETSONDE_XDR_LIBRARY)
   target_link_libraries(sonde_pvm_parts PUBLIC "${NETSONDE_XDR_LIBRARY}")
+  if(NETSONDE_SANITIZE) # nothing refers to it before that library does
+    target_link_options(sonde_pvm_parts PUBLIC -Wl,--no-as-needed)
+  endif()
 endif()
 netsonde_use_precompiled(sonde_pvm_parts)
 netsonde_compile_together(sonde_pvm_parts)

@@ -1,11 +1,11 @@
-# The sources of sonde-mpi and the headers of its JSON library are installed, too: for an MPI without
-# the standard ABI, netsonde builds the program itself when it is first asked for
-# (src/netsonde/launch/mpi_build.py).
+# The sources of programs that need a library of the host, and the headers of the JSON library, are
+# installed, too: netsonde builds them itself when they are first asked for, for an MPI without the
+# standard ABI, for PVM, and over libfabric (src/netsonde/launch/engine_build.py).
 set(sources_folder "${SKBUILD_DATA_DIR}/share/netsonde")
-foreach(folder core counters test collective schedule transport worker)
+foreach(folder core counters host_benchmarks kernel_trace test collective schedule transport worker)
   install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/engine/${folder}
     DESTINATION "${sources_folder}/engine" COMPONENT workers
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.cpp" PATTERN "socket" EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.cpp")
 endforeach()
 get_target_property(json_folders nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
 foreach(folder IN LISTS json_folders)

@@ -58,6 +58,7 @@ Opening<Session> read_fabric_connect(Fields& fields) {
     parameters.target = SocketAddress(family, address,
                                       static_cast<std::uint16_t>(fields.integer("port", 0, 65535)));
     const FabricOptions options = read_fabric_options(fields);
+    parameters.options.source_address = options.source_address; // its provider's, too
     const std::int64_t timeout_ns = take_timeout(fields);
     fields.finish();
     const FabricLibrary library;

@@ -61,7 +61,7 @@ private:
 Descriptor open_socket(const GeneratorParameters& parameters) {
     Descriptor fd = make_socket(parameters.target.domain(), SOCK_DGRAM, "datagrams");
     apply_socket_options(fd.get(), parameters.options, false);
-    choose_source(fd.get(), parameters.options);
+    choose_source(fd.get(), parameters.options, parameters.target);
     if (::connect(fd.get(), parameters.target.get(), parameters.target.size()) != 0) {
         throw system_failure("reach " + parameters.target.text());
     }

@@ -110,6 +110,15 @@ void add_windows(Result& result, const WindowBounds& bounds, const collective::R
 
 } // namespace
 
+void add_network(json& values, const std::string& prefix, const mpi::NetworkPart& network) {
+    if (!network.name.empty()) {
+        values[prefix + "netmod"] = network.name;
+    }
+    if (!network.provider.empty()) {
+        values[prefix + "provider"] = network.provider;
+    }
+}
+
 void MpiRank::write_snapshot(std::int64_t request, std::string_view phase,
                              const CounterSources& sources) {
     sonde::write_snapshot(records_, request, phase, take_snapshot({}, sources));
@@ -138,6 +147,7 @@ std::optional<Failure> MpiRank::facts(std::int64_t request) {
         values["mpi.standard"] = standard_version();
         values["mpi.init_ns"] = job_.init_ns();
         values["mpi.wtick_ns"] = 1e9 * MPI_Wtick();
+        add_network(values, "mpi.", job_.network());
         const json clock = clock_values(timebase_.facts());
         for (auto each = clock.begin(); each != clock.end(); ++each) {
             values["clock_" + each.key()] = each.value();

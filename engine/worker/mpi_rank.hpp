@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,6 +38,10 @@ enum class Reporters : std::uint8_t {
     pair,  // these, and both ends of a test of two
     leader // rank 0
 };
+
+// What the library says that carries messages between hosts, where it does.
+void add_network(nlohmann::json& values, const std::string& prefix,
+                 const mpi::NetworkPart& network);
 
 // One rank's part of every request. Each verb is called on all ranks alike, leaves its records in
 // the spool, and returns the same failure everywhere.

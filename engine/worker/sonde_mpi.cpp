@@ -104,8 +104,10 @@ private:
 
     json place(Request& request) {
         const mpi::PinRequest asked = read_pin_request(request.fields);
-        return lead(request, plain_timeout_ns,
-                    [&](json&) { return rank_.place(request.id, asked); });
+        return lead(request, plain_timeout_ns, [&](json& done) {
+            add_network(done, "", job_.network());
+            return rank_.place(request.id, asked);
+        });
     }
 
     json run(Request& request) {

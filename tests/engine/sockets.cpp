@@ -100,16 +100,22 @@ TEST_CASE("a socket sends from the address and by the interface that it was aske
     REQUIRE(::bind(listening.get(), here.get(), here.size()) == 0);
     const SocketAddress there = SocketAddress::local_of(listening.get());
     const Descriptor fd = make_socket(AF_INET, SOCK_DGRAM, "a test");
-    choose_source(fd.get(), read({{"source_address", "127.0.0.9"}, {"interface", "lo"}}, false));
+    choose_source(fd.get(), read({{"source_address", "127.0.0.9"}, {"interface", "lo"}}, false),
+                  there);
     REQUIRE(::connect(fd.get(), there.get(), there.size()) == 0);
     CHECK(SocketAddress::local_of(fd.get()).address() == "127.0.0.9");
     CHECK(interface_of(fd.get(), there) == "lo");
     const Descriptor none = make_socket(AF_INET, SOCK_STREAM, "a test");
-    CHECK_THROWS_WITH_AS(choose_source(none.get(), read({{"source_address", "203.0.113.9"}})),
-                         doctest::Contains("send from address 203.0.113.9"), Failure);
-    CHECK_THROWS_WITH_AS(choose_source(none.get(), read({{"interface", "none9"}})),
+    CHECK_THROWS_WITH_AS(
+        choose_source(none.get(), read({{"source_address", "203.0.113.9"}}), there),
+        doctest::Contains("send from address 203.0.113.9"), Failure);
+    CHECK_THROWS_WITH_AS(choose_source(none.get(), read({{"interface", "none9"}}), there),
                          doctest::Contains("send by interface none9"), Failure);
-    CHECK_THROWS_AS(choose_source(none.get(), read({{"source_address", "::1"}})), Failure);
+    CHECK_THROWS_AS(choose_source(none.get(), read({{"source_address", "::1"}}), there), Failure);
+    const SocketAddress elsewhere(Family::ipv4, "203.0.113.9", 9);
+    CHECK_THROWS_WITH_AS(choose_source(none.get(), read({{"interface", "lo"}}), elsewhere),
+                         "interface lo leads to this host alone, and 203.0.113.9 is another one",
+                         Failure);
 }
 
 TEST_CASE("options are checked") {

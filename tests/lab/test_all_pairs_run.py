@@ -58,7 +58,7 @@ class AfterOne:
 def small_study(**path) -> StudySpec:
     table = {"measures": "latency", "time": "10ms", "follow_ups": 0, "margin": 9.0}
     place = {"path": path or {"kind": "lab"}, "lab": {"hosts": HOSTS, "rate": "100M"}}
-    return StudySpec.model_validate({"seed": 3, "all_pairs": table, **place})
+    return StudySpec.model_validate({"seed": 3, "tournament": table, **place})
 
 
 def kill_worker(holder: int) -> None:

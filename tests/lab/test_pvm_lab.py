@@ -29,7 +29,7 @@ from netsonde.launch.worker import start_worker, wait_all
 from netsonde.records.decode import decode_batch
 from pvm_needed import require_pvm
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.lab, pytest.mark.worker, pytest.mark.timeout(120)]
 ENDING_S = 3.0
 ENCODINGS = ("default", "raw", "in-place")
 WORDS_BYTES, ODD_BYTES = 4000, 4099

@@ -51,7 +51,7 @@ seed = 1
 kind = "lab"
 [lab]
 scenario = "{scenario}"
-[all_pairs]
+[tournament]
 measures = "throughput"
 time = "150ms"
 follow_ups = 0

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench import authenticated, installed, tracing, waiting
-from bench.__main__ import OWN, _wanted
+from bench import authenticated, fabric_wait, installed, tracing, waiting
+from bench.__main__ import OWN, _arguments, _wanted
 from bench.ours import open_session
 from bench.peers import Route
+from bench.schedules import pairs_in
 from bench.turns import Beside, beside, in_turn, line
 
 from netsonde.errors import HostError
@@ -97,14 +98,21 @@ def test_they_are_chosen_by_their_names() -> None:
     own = {"mpi-latency", "mpi-netpipe", "recording", "sampler", "tracing", "waiting"}
     own |= {
         "authenticated",
+        "fabric-wait",
         "installed",
         "pages",
+        "schedules",
         "simulator",
         "simulator-peers",
         "simulator-growth",
     }
     assert set(OWN) == own
-    assert _wanted("tracing,waiting", "loopback") == []
+    assert _wanted(["tracing", "waiting"], "loopback") == []
+
+
+def test_they_are_asked_for_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["bench", "--only", "tracing,waiting", "--only", "pages"])
+    assert _arguments().only == ["tracing", "waiting", "pages"]
 
 
 def test_rates_are_said_in_their_unit() -> None:
@@ -150,6 +158,19 @@ def test_both_ways_of_waiting_are_measured(monkeypatch: pytest.MonkeyPatch) -> N
     assert one.second > 0
 
 
+def test_what_libfabric_adds_is_beside_its_calls_alone() -> None:
+    """A plain socket's own round trips, then those with the provider's calls; asleep, spinning."""
+    asleep, spinning = fabric_wait.control_in("40000 48000 10000 13000\n" * 9, "lab")
+    assert asleep.ratio.ratio == pytest.approx(1.2)
+    assert spinning.ratio.ratio == pytest.approx(1.3)
+    said = fabric_wait.lines([asleep, spinning])
+    assert [text.rsplit(None, 1)[1] for text in said[1:3]] == ["missed", "missed"]
+    assert all(len(text) <= 80 for text in said)
+    for wrong in ("", "1 2 3\n", "1 2 3 x\n"):
+        with pytest.raises(HostError, match="the control wrote"):
+            fabric_wait.control_in(wrong, "lab")
+
+
 @pytest.mark.usefixtures("sonde_worker")
 def test_what_tags_cost_is_measured_with_and_without() -> None:
     found = authenticated.authenticated(ROUTE, 0.1, random.Random(1))
@@ -157,3 +178,13 @@ def test_what_tags_cost_is_measured_with_and_without() -> None:
     said = authenticated.lines(found)
     assert len(said) == 1 + len(authenticated.MEASURED) + 2
     assert all(len(text) <= 80 for text in said)
+
+
+def test_schedules_are_compared_at_each_size() -> None:
+    said = "[doctest] 3\n8 1010.0 1000.0\n8 1020.0 1000.0\n1024 2000.0 2000.0\n"
+    found = pairs_in("loopback", said)
+    assert [(one.title, one.ratio.n) for one in found] == [
+        ("loopback 8 bytes", 2),
+        ("loopback 1k bytes", 1),
+    ]
+    assert found[0].ratio.ratio == pytest.approx(1.015)

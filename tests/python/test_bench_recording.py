@@ -45,10 +45,10 @@ def test_the_goal_is_met_missed_or_not_decided(
 
 
 def test_it_is_chosen_by_its_name() -> None:
-    assert _wanted("recording", "loopback") == []
-    assert len(_wanted("recording,tcp-stream", "loopback")) == 1
+    assert _wanted(["recording"], "loopback") == []
+    assert len(_wanted(["recording", "tcp-stream"], "loopback")) == 1
     with pytest.raises(UsageError, match="recording"):
-        _wanted("recordings", "loopback")
+        _wanted(["recordings"], "loopback")
 
 
 @pytest.mark.usefixtures("sonde_worker")

@@ -20,7 +20,7 @@ from netsonde.lab.scenario import Scenario
 from netsonde.lab.tables import Switch
 from netsonde.records.rundir import open_measured
 from netsonde.serve.requests import BadRequestError, check_request
-from netsonde.study.all_pairs_table import AllPairsTable
+from netsonde.study.all_pairs_table import TournamentTable
 from netsonde.study.execute import start_study
 from netsonde.study.measure_table import MeasureTable
 from netsonde.study.options_table import OptionsTable
@@ -31,7 +31,7 @@ TABLES: list[type[BaseModel]] = [
     StudySpec,
     MeasureTable,
     OptionsTable,
-    AllPairsTable,
+    TournamentTable,
     Scenario,
     Switch,
 ]

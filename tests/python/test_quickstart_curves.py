@@ -9,8 +9,7 @@ from mpi_fakes import program
 
 from netsonde.catalogue.transport import in_quickstart
 from netsonde.cli.quickstart import further_curves
-from netsonde.errors import HostError
-from netsonde.launch import binaries, fabric, pvm, pvm_build
+from netsonde.launch import fabric, pvm, pvm_build
 
 
 @pytest.fixture
@@ -57,12 +56,3 @@ def test_libfabric_is_measured_where_its_worker_and_a_library_are(
     assert block["options"] == {"placement": "apart"}  # as of TCP, beside which it stands
     library.unlink()
     assert "fabric" not in curves()
-
-
-def test_without_its_worker_one_sentence_says_where_it_comes_from(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(binaries, "_installed", lambda _: None)
-    monkeypatch.delenv(binaries.DIRECTORY_VARIABLE, raising=False)
-    with pytest.raises(HostError, match=r"no wheel has it.*libfabric-dev"):
-        binaries.find_worker("sonde-fabric")

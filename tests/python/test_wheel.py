@@ -21,7 +21,7 @@ from bench.installed import MOST_WHEEL_MB, MOST_WORKER_MB
 from raw_worker import S, counters, pair
 
 from netsonde import __version__
-from netsonde.launch import engine_build, mpi_build
+from netsonde.launch import engine_build, fabric, mpi_build
 from wheel_made import MACHINE, build
 
 ROOT = Path(__file__).parents[2]
@@ -145,7 +145,11 @@ def test_it_is_small_and_has_what_it_needs(wheel: Path) -> None:
     assert programs == {f"{data}/scripts/{worker}" for worker in WORKERS}
     shared = f"{data}/data/share"
     engine = ROOT / "engine"
-    for pattern in (*engine_build.PLAIN_SOURCES, *mpi_build.MPI_SOURCES):
+    for pattern in (
+        *engine_build.PLAIN_SOURCES,
+        *mpi_build.MPI_SOURCES,
+        *fabric.FABRIC_SOURCES,
+    ):
         sources = {f"{shared}/netsonde/{path.relative_to(ROOT)}" for path in engine.glob(pattern)}
         assert sources <= names
     assert f"{shared}/netsonde/include/nlohmann/json.hpp" in names

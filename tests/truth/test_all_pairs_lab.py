@@ -88,7 +88,7 @@ def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, Places
             "seed": seed,
             "path": {"kind": "lab"},
             "lab": {"scenario": str(file)},
-            "all_pairs": {"time": TIME, **table},
+            "tournament": {"time": TIME, **table},
         }
     )
     outcome = start_study(spec, folder, ["test"], Silent())

@@ -114,6 +114,11 @@ FabricInfo FabricEndpoint::choose(const std::string& own_address) const {
     if (options_.provider) {
         FabricInfo found = library_.find(nullptr, 0, wanted.get());
         if (found && found->addr_format == FI_ADDR_STR) {
+            if (options_.source_address) {
+                throw Failure("unsupported", "provider " + *options_.provider +
+                                                 " has no addresses of a network: it sends from "
+                                                 "none of this host's");
+            }
             return library_.copy_of(*found);
         }
     }

@@ -11,6 +11,7 @@ namespace sonde {
 namespace {
 
 constexpr std::size_t most_provider_characters = 64;
+constexpr std::size_t most_address_characters = 64;
 constexpr std::int64_t least_post_bytes = 64;
 constexpr std::int64_t most_post_bytes = 1LL << 30U;
 constexpr std::int64_t most_cpu = 4095;
@@ -106,6 +107,7 @@ FabricOptions read_fabric_options(Fields& request) {
     }
     options.at_target = read_word(fields, "completion", completions, "target");
     options.trespass = read_word(fields, "trespass", trespasses, "none");
+    options.source_address = fields.optional_text("source_address", most_address_characters);
     options.kernel_trace = fields.flag("depth", false);
     if (const auto cpu = fields.optional_integer("cpu", 0, most_cpu)) {
         options.cpu = static_cast<int>(*cpu);

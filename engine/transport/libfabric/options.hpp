@@ -32,7 +32,8 @@ struct FabricOptions {
     std::size_t parts = 1;  // a message lies in so many places
     std::optional<std::size_t> most_post_bytes; // a limit of our own, below the provider's
     bool at_target = true; // a write is complete where the other end sees it, else at its origin
-    std::optional<Trespass> trespass; // what a test of bounds tries
+    std::optional<Trespass> trespass;          // what a test of bounds tries
+    std::optional<std::string> source_address; // of the end that begins
     bool kernel_trace = false;
     std::optional<int> cpu; // of the timed thread
 };

@@ -85,8 +85,10 @@ Job::Job(int& argc, char**& argv, bool multiple)
     const std::int64_t begin_ns = monotonic_ns();
     // The guard is a second thread that never calls MPI.
     const int asked = multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+    SummaryAsked summary;
     check(MPI_Init_thread(&argc, &argv, asked, &provided), "start");
     const std::int64_t mine_ns = monotonic_ns() - begin_ns;
+    const NetworkPart said = network_part_in(summary.text());
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "set its error handler");
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "tell the rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &ranks_), "tell the number of ranks");
@@ -97,6 +99,16 @@ Job::Job(int& argc, char**& argv, bool multiple)
     // The levels are numbers that rise with what they allow.
     check(MPI_Allreduce(&provided, &thread_level_, 1, MPI_INT, MPI_MIN, team_),
           "agree on what threads may do");
+    network_ = of_rank_0(said);
+}
+
+// Rank 0 alone is told.
+NetworkPart Job::of_rank_0(const NetworkPart& said) const {
+    std::array<std::array<char, 96>, 2> words{};
+    put(words[0], said.name);
+    put(words[1], said.provider);
+    check(MPI_Bcast(words.data(), sizeof words, MPI_BYTE, 0, team_), "tell its network");
+    return {words[0].data(), words[1].data()};
 }
 
 Job::~Job() {

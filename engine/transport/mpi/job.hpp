@@ -16,6 +16,7 @@
 
 #include "core/failure.hpp"
 #include "transport/mpi/spool.hpp"
+#include "transport/mpi/summary.hpp"
 
 namespace sonde::mpi {
 
@@ -37,6 +38,8 @@ public:
     // What MPI gave of the threads that were asked for, on the rank that got least.
     [[nodiscard]] int thread_level() const noexcept { return thread_level_; }
     [[nodiscard]] bool asked_for_multiple() const noexcept { return asked_for_multiple_; }
+    // What the library says that carries messages between hosts.
+    [[nodiscard]] const NetworkPart& network() const noexcept { return network_; }
     // Carries the measured traffic and nothing else.
     [[nodiscard]] MPI_Comm measured() const noexcept { return measured_; }
     // Carries the pre- and post-synchronisation of two-rank tests.
@@ -65,6 +68,7 @@ public:
 private:
     static constexpr int tag_word = 100;
 
+    [[nodiscard]] NetworkPart of_rank_0(const NetworkPart& said) const;
     void send(std::span<const char> content, int to, int tag) const;
     [[nodiscard]] std::string receive(int from, int tag, std::size_t most_bytes) const;
     void send_to_children(std::span<const char> content, int tag) const;
@@ -77,6 +81,7 @@ private:
     int thread_level_ = 0;
     int launcher_pid_;
     std::string host_;
+    NetworkPart network_;
     MPI_Comm team_ = MPI_COMM_NULL;
     MPI_Comm control_ = MPI_COMM_NULL;
     MPI_Comm measured_ = MPI_COMM_NULL;

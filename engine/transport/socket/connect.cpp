@@ -78,7 +78,7 @@ Descriptor open_tcp(const ConnectParameters& parameters, Purpose purpose,
     } else {
         apply_socket_options(fd.get(), parameters.options, true);
     }
-    choose_source(fd.get(), parameters.options);
+    choose_source(fd.get(), parameters.options, parameters.target);
     connect_tcp(fd.get(), parameters.target, deadline);
     set_blocking(fd.get(), true);
     const Greeting greeting = make_greeting(purpose, parameters.admission);
@@ -100,7 +100,7 @@ bool is_welcome(int fd, const Admission& admission) {
 Descriptor open_udp(const ConnectParameters& parameters, const Deadline& deadline) {
     Descriptor fd = make_socket(parameters.target.domain(), SOCK_DGRAM, "datagrams");
     apply_socket_options(fd.get(), parameters.options, false);
-    choose_source(fd.get(), parameters.options);
+    choose_source(fd.get(), parameters.options, parameters.target);
     if (::connect(fd.get(), parameters.target.get(), parameters.target.size()) != 0) {
         throw connect_failure(parameters.target, errno);
     }

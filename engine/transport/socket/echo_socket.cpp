@@ -100,7 +100,7 @@ EchoSocket::Opened EchoSocket::open(const SocketAddress& target, const SocketOpt
         take_answers_only(fd, is_ipv6(target));
     }
     apply_socket_options(fd, options, false);
-    choose_source(fd, options);
+    choose_source(fd, options, target);
     if (::connect(fd, target.get(), target.size()) != 0) {
         throw system_failure("reach " + target.address());
     }

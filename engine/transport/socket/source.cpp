@@ -2,10 +2,12 @@
 
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "core/failure.hpp"
 
@@ -25,11 +27,26 @@ std::string bound_interface(int fd) {
                                                                                   : "";
 }
 
+bool is_loopback(int fd, const std::string& name) {
+    ifreq request{};
+    std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
+    return ::ioctl(fd, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_LOOPBACK) != 0;
+}
+
+// What leaves by loopback comes back to this host: for another one it would be waited in vain.
+void require_way(int fd, const std::string& name, const SocketAddress& target) {
+    if (is_loopback(fd, name) && interface_towards(target, SocketAddress::local_of(fd)) != name) {
+        throw Failure("refused", "interface " + name + " leads to this host alone, and " +
+                                     target.address() + " is another one");
+    }
+}
+
 } // namespace
 
-void choose_source(int fd, const SocketOptions& options) {
+void choose_source(int fd, const SocketOptions& options, const SocketAddress& target) {
     if (options.interface) {
         const std::string& name = *options.interface;
+        require_way(fd, name, target);
         if (::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name.data(),
                          static_cast<socklen_t>(name.size())) != 0) {
             throw system_failure("send by interface " + name);

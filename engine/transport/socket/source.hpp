@@ -9,8 +9,9 @@
 
 namespace sonde {
 
-// Before connect(). Throws Failure where this host has no such address or interface.
-void choose_source(int fd, const SocketOptions& options);
+// Before connect(). Throws Failure where this host has no such address or interface, or where the
+// interface does not lead to the target.
+void choose_source(int fd, const SocketOptions& options, const SocketAddress& target);
 
 // The interface by which a socket sends to an address; empty where it cannot be told.
 [[nodiscard]] std::string interface_of(int fd, const SocketAddress& peer);

@@ -531,8 +531,8 @@ _ROWS = (
         one_run="run",
     ),
     Test(
-        "all_pairs",
-        "all pairs",
+        "all_pairs",  # as runs have it since before the test all-pairs was there
+        "tournament",
         Family.ROUNDS,
         tells=(
             ("pairs_measured", "pairs"),

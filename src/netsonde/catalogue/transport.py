@@ -25,7 +25,7 @@ class Ends(Enum):
     ALONE = "one worker; the other host's kernel answers"
     TASKS = "two workers, tasks of a virtual machine that is started for them"
     RANKS = "the ranks of one MPI job"
-    OTHERWISE = "no worker of this transport measures: a program, a round of all pairs, a model"
+    OTHERWISE = "no worker of this transport measures: a program, a round of a tournament, a model"
 
 
 class Framing(Enum):
@@ -230,7 +230,7 @@ _ROWS = (
         message="a message over libfabric",
         layer=4,
         colour="violet",
-        symbol="star",
+        symbol="cross",
         dash="dashdot",
         summary="Measure libfabric, by which programs use InfiniBand, Slingshot, Omni-Path, EFA "
         "and RoCE, between this host and another.",
@@ -290,7 +290,7 @@ _ROWS = (
     ),
     # What stands in a transport's place where no worker of netsonde carries the messages.
     Transport("program", "PROGRAM", tests=("program",)),
-    Transport("all_pairs", "All pairs", tests=("all_pairs",)),
+    Transport("all_pairs", "Tournament", tests=("all_pairs",)),
     Transport(
         "go-back-n",
         "Go-Back-N",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from netsonde.catalogue.transport import measured_transports
+from netsonde.catalogue.option import Option
+from netsonde.catalogue.options.mpi import MPI
+from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.transport import measured_transports, transport_row
 from netsonde.records.data import Run
 
 _ALONE = ("--json", "--quiet", "-q")
@@ -24,6 +27,20 @@ def again(run: Run, options: Mapping[str, str] | None = None, without: Sequence[
     kept = _without(words[1:], dropped, {name for name, value in given.items() if not value})
     added = [word for name, value in given.items() for word in (name, value) if word]
     return "netsonde " + shlex.join([*kept, *added])
+
+
+def typed(transport: str, *rows: Option) -> str:
+    """The first of some options that a transport has, as its command has it; empty where it has
+    none of them."""
+    return next((flag.first for row in rows for flag in row.flags_of(transport)), "")
+
+
+def binding(transport: str, cpus: str = "") -> str:
+    """What binds ends to CPUs, ``--cpus 0,1`` or ``--cpus``: of ranks ``--pin``, and ``--cpu 0`` of
+    who measures alone."""
+    name = typed(transport, SOCKETS["origin_cpu"], MPI["pin"])
+    own = cpus.split(",")[0] if transport_row(transport).is_echoed else cpus
+    return f"{name} {own}".rstrip()
 
 
 def advise(words: str, command: str) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from netsonde.explain.commands import advise, again
+from netsonde.explain.commands import advise, again, binding
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     IDLE_KINDS,
@@ -158,7 +158,7 @@ def _busy(use: Use, point: Point, points: Sequence[Point]) -> Finding:
         f"busy, {use.own:.0%} of its time with the test and {use.nice:.0%} with nice "
         f"processes; the test had to give it up {switches} times.",
         "Find who it is with top -H (press f, mark P and NI), stop it, or give the test "
-        "another CPU with --cpus.",
+        f"another CPU with {binding(point.transport)}.",
         ids_of({p.id: p for p in points}.values()),
         kind="busy-processor-nice" if is_nice else "busy-processor",
         place=use.place,
@@ -215,7 +215,7 @@ def far_from_the_card(seen: Seen) -> Iterator[Finding]:
         f"node {node}.",
         f"{format_count(len(points), 'point')}, such as {point_in_words(points[0])}: each "
         f"batch ended on CPU {cpu}, which is not one of node {node}.{more}",
-        f"Measure on a CPU of node {node} as well (--cpus) and compare.",
+        f"Measure on a CPU of node {node} as well ({binding(points[0].transport)}) and compare.",
         ids_of(points),
         place=f"CPU {cpu} of {host}",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from netsonde.explain.commands import binding
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import between_snapshots_ns, find_point, ids_of, point_in_words
 from netsonde.figures.compute import find
@@ -139,7 +140,8 @@ def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> Iterator[Finding
         f"at {point_in_words(point)}{per_message}.",
         f"{wait.count} waits, the longest of {format_time(wait.max_ns)}; those of "
         f"{format_time(LONG_WAIT_NS)} and more took {share:.0%} of the time.",
-        "Something else runs on that CPU: choose another (--cpus), or stop it.",
+        f"Something else runs on that CPU: choose another ({binding(point.transport)}), or stop "
+        "it.",
         tuple(dict.fromkeys(id_ for id_, _ in shares)),
     )
 

@@ -11,7 +11,7 @@ from netsonde.figures.alike import LAUNCH, SIZE, TRANSPORT, alike, condition, to
 from netsonde.figures.data import Figure
 from netsonde.figures.side_by_side import spread
 from netsonde.model.layers import drop_ratio
-from netsonde.records.carried import carried_by, carried_in_words
+from netsonde.records.carried import carried_by, carried_in_words, network_in_words
 from netsonde.records.data import Point
 from netsonde.units import (
     bytes_in_words,
@@ -23,7 +23,7 @@ from netsonde.units import (
 
 MEDIAN = "round_trip_median_ns"
 RATE = "throughput_bit_per_s"
-RATE_UNIT = "bit_per_s"
+TIME_UNIT, RATE_UNIT = "ns", "bit_per_s"
 TOLD = 4
 """Conditions that are told one by one."""
 
@@ -178,7 +178,10 @@ def _place(point: Point) -> tuple[int, str]:
 
 
 def _in_brackets(names: Mapping[str, str], point: Point) -> str:
-    return f"({names[point.id]})" if names.get(point.id) else ""
+    """What carries it, and what tells it from others of its transport."""
+    words = filter(None, (network_in_words(point), names.get(point.id, "")))
+    said = "; ".join(words)
+    return f"({said})" if said else ""
 
 
 def _finding(every: Sequence[Layer], under: str) -> Finding:
@@ -250,5 +253,6 @@ def _step(lower: Layer, upper: Layer) -> str:
     return (
         f"{upper.name} {'adds' if more else 'takes'} "
         f"{format_time(abs(upper.value - lower.value))} "
-        f"{'to' if more else 'less than'} {lower.name}"
+        f"{'to' if more else 'less than'} {lower.name} "
+        f"({change_in_words(upper.value / lower.value, TIME_UNIT)})"
     )

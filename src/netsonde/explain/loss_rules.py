@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.transport import transport_row
-from netsonde.explain.commands import advise, again
+from netsonde.explain.commands import advise, again, typed
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     allowed_bit_per_s,
@@ -246,20 +248,16 @@ def _messages(point: Point) -> int:
 
 def _advice(seen: Seen, point: Point, layer: str) -> str:
     device = point.opened.get(0, {}).get("interface", "DEVICE")
+    rate = typed(point.transport, BLOCK["rate"])
     match layer:
         case "sender kernel":
+            slower = f", or send with a {rate} below the link's" if rate else ""
             return (
                 f"See which queue drops: tc -s qdisc show dev {device} at {host_of(point, 0)}; "
-                "then lengthen it, or send with a --rate below the link's."
+                f"then lengthen it{slower}."
             )
         case "receiver application":
-            rate = 0.8 * seen.value("throughput_bit_per_s", point.id)
-            command = again(seen.run, {"--receive-buffer": "4M"}, ("--target-buffer",))
-            return advise(
-                "Use a larger --receive-buffer or a --rate below what the receiver takes"
-                + (f", {format_rate(rate)} say" if rate else ""),
-                command,
-            )
+            return _for_the_receiver(seen, point, rate)
         case "receiver kernel":
             return (
                 f"See what drops at {host_of(point, 1)}: nstat -az, /proc/net/softnet_stat and the "
@@ -268,12 +266,32 @@ def _advice(seen: Seen, point: Point, layer: str) -> str:
         case "sender card" | "receiver card":
             return "See ethtool -S of the card; lengthen its ring with ethtool -G."
         case "network":
+            slower = (
+                f"; where a buffer is full, send with a {rate} below what the narrowest link "
+                "carries"
+            )
             return (
-                "See the counters of cables and switch ports on the way; where a buffer is full, "
-                "send with a --rate below what the narrowest link carries."
+                f"See the counters of cables and switch ports on the way{slower if rate else ''}."
             )
         case _:
             return ""
+
+
+def _for_the_receiver(seen: Seen, point: Point, rate: str) -> str:
+    """A larger buffer or a lower rate, whichever the transport's command has."""
+    buffer = typed(point.transport, SOCKETS["receive_buffer"])
+    ways = [f"a larger {buffer}"] if buffer else []
+    slower = 0.8 * seen.value("throughput_bit_per_s", point.id)
+    options = {buffer: "4M"} if buffer else {}
+    if rate:
+        said = f", {format_rate(slower)} say" if slower else ""
+        ways.append(f"a {rate} below what the receiver takes{said}")
+        if not buffer and slower:
+            options = {rate: f"{slower / 1e6:.0f}M"}
+    if not ways:
+        return ""
+    command = again(seen.run, options, ("--target-buffer",)) if options else ""
+    return advise(f"Use {' or '.join(ways)}", command)
 
 
 def by_fragments(run: Run, point: Point) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from netsonde.explain.commands import binding
 from netsonde.explain.cpu_rules import is_one_machine
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import growth, ids_of, point_in_words
@@ -79,7 +80,7 @@ def _cause(run: Run, point: Point, apart_ns: float) -> tuple[str, str, str]:
         return (
             " The cause is on which CPUs the ends ran.",
             f" {placed}",
-            "Pin both ends to CPUs of their own with --cpus 0,1.",
+            f"Pin both ends to CPUs of their own with {binding(point.transport, '0,1')}.",
         )
     for wait_ns, (low, high), words, advice in _known_waits(run, point):
         if low * wait_ns <= apart_ns <= high * wait_ns:
@@ -89,9 +90,11 @@ def _cause(run: Run, point: Point, apart_ns: float) -> tuple[str, str, str]:
         return (
             "",
             f" The ends changed their CPU {moved} times.",
-            "Pin both ends (--cpus 0,1) to see whether placement is the cause.",
+            f"Pin both ends ({binding(point.transport, '0,1')}) to see whether placement is the "
+            "cause.",
         )
-    return "", "", "Pin both ends (--cpus) to see whether placement is the cause."
+    pinned = binding(point.transport)
+    return "", "", f"Pin both ends ({pinned}) to see whether placement is the cause."
 
 
 def _by_placement(point: Point, one_machine: bool) -> str:

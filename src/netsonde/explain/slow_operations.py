@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netsonde.explain.commands import binding
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import host_of, point_in_words
 from netsonde.figures.coincidence import ENDS, Coincidence, SlowOnes, slow_ones
@@ -44,12 +45,12 @@ _HAD = {
     "held": "packets lie in the queueing discipline of the {end}",
 }
 _ADVICE = {
-    "preempted": "Keep other work off that CPU, or choose another one (--cpus).",
+    "preempted": "Keep other work off that CPU, or choose another one ({cpus}).",
     "woken-late": "Where it was idle, it slept: --wait spin keeps it awake. Else keep other work "
-    "off it, or choose another one (--cpus).",
-    "moved": "Give the worker a CPU of its own (--cpus).",
+    "off it, or choose another one ({cpus}).",
+    "moved": "Give the worker a CPU of its own ({cpus}).",
     "softirq": "Keep interrupts and softirqs off the worker's CPU (/proc/irq/*/smp_affinity, "
-    "RPS), or choose another one (--cpus).",
+    "RPS), or choose another one ({cpus}).",
     "interrupt": "Let another CPU serve that interrupt (/proc/irq/*/smp_affinity).",
     "retransmitted": "Another finding names where segments were lost; the table of kernel "
     "tracing says why they were retransmitted.",
@@ -85,7 +86,7 @@ def _finding(point: Point, slow: SlowOnes, found: Coincidence) -> Finding:
         f"chance; of the others {found.others:.1%} had it. Slow: {format_time(slow.least_ns)} and "
         f"more, where the median is {format_time(slow.median_ns)}; together {cost:.0%} of all "
         f"time.{unseen}",
-        _ADVICE[found.kind],
+        _ADVICE[found.kind].format(cpus=binding(point.transport)),
         (point.id,),
         kind=f"slow-operations-{found.kind}",
         place=host_of(point, found.rank),

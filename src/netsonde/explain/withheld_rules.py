@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netsonde.explain.commands import binding
 from netsonde.explain.cpu_rules import ENDS, uses_of
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
@@ -131,7 +132,8 @@ def waited_for_processor(seen: Seen) -> Iterator[Finding]:
         f"{share:.0%} of the time: others had them.",
         f"{point_in_words(point)}: its process waited for {format_time(waited_ns)}; others "
         f"than the workers used {used:.2f} CPUs or more.",
-        "Stop what else runs there, or give the test CPUs of its own with --cpus.",
+        "Stop what else runs there, or give the test CPUs of its own with "
+        f"{binding(point.transport)}.",
         ids_of({p.id: p for _, p, _, _ in found}.values()),
         place=f"CPUs of {host}",
     )

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from netsonde.catalogue.options.endpoints import ENDPOINTS
 from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.options.tasks import TASKS
 from netsonde.figures.keys import EFFORT, texts_of
@@ -47,11 +48,11 @@ PASS = _factor("pass", "pass")
 MPI = _factor("MPI", "mpi")
 RANKS = _factor("number of ranks", "ranks")
 RANKS_PER_HOST = _factor("ranks on a host", "ppn")
-_OF_TASKS = tuple(row.run_key for row in TASKS)
+_OF_ONE = tuple(row.run_key for row in (*TASKS, *ENDPOINTS))
 TRANSPORT = _factor(
-    "transport", "transport", "mpi", "ranks", "ppn", *(f"options.{key}" for key in _OF_TASKS)
+    "transport", "transport", "mpi", "ranks", "ppn", *(f"options.{key}" for key in _OF_ONE)
 )
-"""What only MPI has, or only tasks have, belongs to it."""
+"""What only MPI has, or only tasks or endpoints have, belongs to it."""
 OPERATION = _factor("operation", "operation")
 SIZE = _factor("size", "message_bytes", "total_bytes", "perturbed_bytes")
 PAIR = _factor("pair of ranks", "pair")
@@ -77,7 +78,7 @@ def aspects(point: Point) -> dict[str, str]:
     test and its parameters, options as ``options.buffer``."""
     own = {k: v for k, v in point.parameters.items() if k in _OWN or k not in EFFORT}
     given = {"transport": point.transport, "test": point.test, **own}
-    if point.carrier.has_tasks and _repeats_options(point):
+    if _has_options_of_its_own(point) and _repeats_options(point):
         given.pop("label", None)
     texts = texts_of(given, "options", "swept")
     if "total_bytes" in texts:
@@ -85,10 +86,14 @@ def aspects(point: Point) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text != USUAL_OPTIONS.get(name)}
 
 
+def _has_options_of_its_own(point: Point) -> bool:
+    return point.carrier.has_tasks or point.carrier.has_endpoints
+
+
 def _repeats_options(point: Point) -> bool:
-    """Whether a label says what the options of tasks say, and nothing else: ``raw, direct``."""
+    """Whether a label says what such options say, and nothing else: ``raw, direct``."""
     options = point.spec.chosen.to_json()
-    said = {str(options.get(key)) for key in _OF_TASKS}
+    said = {str(options.get(key)) for key in _OF_ONE}
     return {part.split(": ")[-1] for part in (point.label or "").split(", ")} <= said
 
 

@@ -63,7 +63,7 @@ def row_line(columns: Columns, cells: Sequence[Any]) -> str:
 
 def describe(settings: Settings) -> str:
     """The test in a line, as on the screen."""
-    protocol = settings.transport.upper()
+    protocol = settings.carrier.title
     what = "datagrams" if settings.carrier.counts_datagrams else "messages"
     sizes = (
         f"of 1 to {settings.sizes[-1]} bytes"

@@ -28,7 +28,10 @@ from netsonde.limits import limit_s
 
 PLAIN_SOURCES = ("core/*.cpp", "counters/*.cpp", "test/*.cpp")
 """Below the engine's folder: those that include no header of a library."""
-FOLDERS = ("core", "counters", "test", "collective", "transport", "worker")
+FOLDERS = (
+    *("core", "counters", "host_benchmarks", "kernel_trace", "test"),
+    *("collective", "schedule", "transport", "worker"),
+)
 """All that is installed of the engine."""
 COMPILERS = ("c++", "g++", "clang++")
 FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-pthread")
@@ -43,7 +46,7 @@ class Recipe:
     """What makes a program: ``sources`` below the engine's folder beside the plain ones, and the
     flags of its library. ``title`` is the library for people, ``by`` what it was found by, and
     ``name`` the beginning of the folder that the program is kept in. ``key``: what else makes
-    another program of it."""
+    another program of it. ``about_s``: how long two CPUs take."""
 
     program: str
     title: str
@@ -53,6 +56,7 @@ class Recipe:
     compile_flags: tuple[str, ...]
     link_flags: tuple[str, ...]
     key: tuple[str, ...] = ()
+    about_s: int = 40
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ def _build(build: Build) -> None:
     try:
         build.folder.parent.mkdir(parents=True, exist_ok=True)
         what = f"{recipe.program} for {recipe.title}"
-        print(f"netsonde: building {what}, once: some 40 s", file=sys.stderr)
+        print(f"netsonde: building {what}, once: some {recipe.about_s} s", file=sys.stderr)
         with _locked(build.plain_folder):
             _build_plain(build)
         with _locked(build.folder):

@@ -33,6 +33,7 @@ from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record
 from netsonde.launch.slurm import SlurmHost
 from netsonde.launch.worker import Worker, WorkerError
 from netsonde.limits import limit_s
+from netsonde.records.carried import NETWORK
 
 START_TIMEOUT_S = limit_s("mpi-start")
 RANKS_LIMIT = 65536
@@ -108,9 +109,14 @@ class MpiSession(WorkerSession):
         asked: dict[str, object] = {} if pin == "none" else {"pin": pin, "share": share}
         if not isinstance(pin, str):
             asked |= {"pin": "listed", "processors": list(pin)}
-        self._places = read_places(self._ask("place", asked, FACTS_TIMEOUT_S), self.ranks)
+        records = self._ask("place", asked, FACTS_TIMEOUT_S)
+        self._places = read_places(records, self.ranks)
         bound = {r: p for r, p in enumerate(self._places.processors) if p >= 0}
         self.opened = {rank: {"processor": processor} for rank, processor in bound.items()}
+        # What the library says that carries messages between hosts, where it does.
+        told = [r["values"] for r in records if r["record"] == "done" and r.get("values")]
+        if network := {key: found[key] for found in told for key in NETWORK if key in found}:
+            self.opened[0] = {**self.opened.get(0, {}), **network}
         return self._places
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:

@@ -87,6 +87,7 @@ def _summary(written: Written) -> str:
         "TrimMean: without the lowest and the highest quarter; MinMean: the least mean of "
         f"{written.summing.parts} consecutive parts",
         "AllMean: of every process and repetition, outliers too; MB/s: the size over the mean",
+        "nan: a quantile of too few values: P90 needs 10, P95 20, P99 100",
         *_clock_lines(written),
     ]
     return "".join(f"# {line}\n" for line in explained) + table(heading, cells)

@@ -138,7 +138,7 @@ def _frames_lines(
     size: str, way: Way, frames: Sequence[Frame], document: dict[str, Any]
 ) -> list[str]:
     family = "IPv6" if way.ipv6 else "IPv4"
-    lines = [f"{size} over {way.transport.upper()} and {family}, MTU {way.mtu_bytes}"]
+    lines = [f"{size} over {way.carrier.title} and {family}, MTU {way.mtu_bytes}"]
     for same in (list(group) for _, group in groupby(frames)):
         lines.append(
             f"  {len(same)} x {same[0].bytes} bytes: {same[0].payload_bytes} of payload, "

@@ -11,6 +11,15 @@ NODE = "node"
 """The kind of a path where ranks of one node are all that is measured, and the MPI chooses."""
 ONE_MACHINE = ("lab", "loopback", NODE)
 """Kinds of paths whose hosts, or whose ends, are all one machine."""
+NETWORK = ("netmod", "provider")
+"""What ends were opened with: which part of a library carries messages between hosts, and by what
+of libfabric; as the library itself says."""
+
+
+def network_in_words(point: Point) -> str:
+    """``ofi, tcp`` of MPI, ``tcp;ofi_rxm`` of libfabric; empty where nothing says it."""
+    opened = point.opened.get(0, {})
+    return ", ".join(str(opened[key]) for key in NETWORK if opened.get(key))
 
 
 def carried_of(point: Point) -> Carried | None:

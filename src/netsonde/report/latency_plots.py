@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from netsonde.figures import Figure
+from netsonde.records.carried import network_in_words
 from netsonde.records.data import Point
 from netsonde.report.against import (
     ROUND_TRIP_AXIS,
@@ -26,6 +27,7 @@ from netsonde.report.thinning import Sequence as Thinned
 from netsonde.report.thinning import sequence
 from netsonde.stats.fits import SegmentedFit, fit_segments, transfer_parameters
 from netsonde.stats.warmup import find_steady_part
+from netsonde.units import change_in_words
 
 QUANTILE_MARKS = (
     ("median", 0.5, "median"),
@@ -152,6 +154,8 @@ def layers(study: Study) -> Plot | None:
                     upper.message_bytes,
                     upper.value - lower.value,
                     *_difference_bounds(lower, upper),
+                    change_in_words(upper.value / lower.value, "ns"),
+                    _carried(study, transport, upper.message_bytes),
                 )
                 for lower, upper in pairs
             ]
@@ -174,7 +178,8 @@ def layers(study: Study) -> Plot | None:
         "layers",
         f"What each layer adds: {', '.join(transport_name(t) for t in medians)}",
         "The same medians on one axis, and what each layer adds to the one below as a share of it, "
-        "where both were measured at the same size; the table has it in time. Bars reach from the "
+        "where both were measured at the same size; the table has it in time, in per cent of the "
+        "time and of the rate, and what a library says that it goes over. Bars reach from the "
         "least to the largest that the two intervals allow, which is wider than 95 %.",
         f"{list_in_words(words) or 'The layers share no message size'}.",
         panels,
@@ -182,11 +187,21 @@ def layers(study: Study) -> Plot | None:
             *columns("text", transport="Layer", below="Above"),
             Column("message_bytes", "Size", "size"),
             *estimate_columns("added_ns", "Adds"),
+            *columns("text", change="In per cent", carried="Over"),
         ),
         rows,
         methods=("latency#quantiles",),
         heading="What each layer adds",
     )
+
+
+def _carried(study: Study, transport: str, size: int) -> str:
+    """What a library says that carries a transport's messages of a size."""
+    points = study.run.where(
+        lambda p: p.transport == transport and p.message_bytes == size and p.kind.asks_round_trip
+    )
+    said = dict.fromkeys(map(network_in_words, points))
+    return " or ".join(filter(None, said))
 
 
 def order(study: Study) -> Plot | None:

@@ -15,7 +15,7 @@ from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.model.tournament import group_rounds, most_rounds, round_count
 
 if TYPE_CHECKING:
-    from netsonde.study.all_pairs_table import AllPairsTable
+    from netsonde.study.all_pairs_table import TournamentTable
     from netsonde.study.spec import StudySpec
 
 LOOPBACK_HOSTS = 4
@@ -73,11 +73,12 @@ def host_names(spec: StudySpec) -> list[str]:
     """The hosts of a study's path, in its order. Raises UsageError where they are too few."""
     names = _path_names(spec)
     if len(set(names)) < len(names):
-        raise UsageError("all_pairs: a host is named twice")
+        raise UsageError("[tournament]: a host is named twice")
     if len(names) < FEWEST_HOSTS:
         raise UsageError(
-            f"all_pairs needs {FEWEST_HOSTS} hosts or more, and {len(names)} are given: of fewer, "
-            "nobody can say which of two is slow; give --hosts 'node[1-16]' or hosts under [path]"
+            f"[tournament] needs {FEWEST_HOSTS} hosts or more, and {len(names)} are given: of "
+            "fewer, nobody can say which of two is slow; give --hosts 'node[1-16]' or hosts under "
+            "[path]"
         )
     return names
 
@@ -101,7 +102,7 @@ def _path_names(spec: StudySpec) -> list[str]:
     return names
 
 
-def rounds_of(table: AllPairsTable, hosts: int) -> int:
+def rounds_of(table: TournamentTable, hosts: int) -> int:
     """Rounds before any follow-up."""
     most = round_count(hosts)
     if table.mode == "group-testing":
@@ -109,28 +110,28 @@ def rounds_of(table: AllPairsTable, hosts: int) -> int:
     return min(most, table.rounds or most)
 
 
-def is_sequential(table: AllPairsTable) -> bool:
+def is_sequential(table: TournamentTable) -> bool:
     """Whether how many rounds are measured depends on what is found: of group testing, where the
     study does not say how many."""
     return table.mode == "group-testing" and table.rounds is None and table.follow_ups > 0
 
 
-def check_runnable(table: AllPairsTable, hosts: int) -> None:
+def check_runnable(table: TournamentTable, hosts: int) -> None:
     """Raises UsageError where a run would be larger than anybody would wait for."""
     rounds = rounds_of(table, hosts)
     if rounds > ROUNDS_MOST:
         raise UsageError(
-            f"all_pairs: {rounds} rounds of {hosts} hosts are more than the {ROUNDS_MOST} that a "
-            "run may have; use mode = 'group-testing', or give rounds"
+            f"[tournament]: {rounds} rounds of {hosts} hosts are more than the {ROUNDS_MOST} that "
+            "a run may have; use mode = 'group-testing', or give rounds"
         )
 
 
 def all_pairs_points(spec: StudySpec) -> Iterator[AllPairs]:
     """Each round; none without the table."""
-    if spec.all_pairs is None:
+    if spec.tournament is None:
         return
     hosts = len(host_names(spec))
-    for number in range(rounds_of(spec.all_pairs, hosts)):
+    for number in range(rounds_of(spec.tournament, hosts)):
         yield tournament_round(spec, hosts, number)
 
 
@@ -163,7 +164,7 @@ def carrier_of(measure: str) -> Transport:
 
 
 def _any_round(spec: StudySpec, hosts: int) -> AllPairs:
-    table = spec.all_pairs
+    table = spec.tournament
     assert table is not None
     steps = steps_of(table.measures)
     return AllPairs(
@@ -204,7 +205,7 @@ def round_estimate(asked: AllPairs, rate_bit_per_s: int) -> tuple[int, int]:
 
 def plan_all_pairs(spec: StudySpec) -> AllPairsPlan | None:
     """What would be done before any follow-up; None without the table."""
-    table = spec.all_pairs
+    table = spec.tournament
     if table is None:
         return None
     hosts = len(host_names(spec))

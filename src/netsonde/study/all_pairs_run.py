@@ -32,7 +32,7 @@ FOLLOWED_PAIRS_MOST = 64
 def all_pairs_facts(spec: StudySpec) -> dict[str, Any]:
     """For the manifest: the hosts by number, what is judged how strictly, and the switches that a
     file describes. Empty without the table. Raises UsageError."""
-    table = spec.all_pairs
+    table = spec.tournament
     if table is None:
         return {}
     if table.topology is not None:
@@ -83,7 +83,7 @@ def follow_ups(
     """Rounds to add once all others are done. Of group testing, more matchings of all hosts where
     measurements scatter; then those in which what looks slow meets others. None where nothing looks
     slow, or where it has been looked often enough."""
-    table = spec.all_pairs
+    table = spec.tournament
     if table is None or not table.follow_ups:
         return []
     done = [point.spec.of(AllPairs) for point in planned if point.kind.is_round]

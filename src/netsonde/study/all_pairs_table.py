@@ -1,4 +1,4 @@
-"""The table ``all_pairs`` of a study: every host measures with every other, round by round."""
+"""The table ``tournament`` of a study: every host measures with every other, round by round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLLOW_UPS_MOST = 16
 Share = Annotated[float, Field(gt=0, le=10)]
 
 
-class AllPairsTable(Strict):
+class TournamentTable(Strict):
     """A tournament of all hosts of the path, and what is named as slow.
 
     ``mode = "full"``: every pair meets once, N - 1 rounds of N hosts; ``group-testing``: ``rounds``

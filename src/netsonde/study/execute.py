@@ -227,7 +227,7 @@ class _Execution:
     def _next_round(self) -> list[PlannedPoint]:
         """Points that what has been measured asks for; they are in the plan before any is measured,
         so that a run that is killed knows them."""
-        if self._spec.all_pairs is not None:
+        if self._spec.tournament is not None:
             return self._added(
                 follow_ups(self._spec, self._directory, self._planned, self._manifest["seed"])
             )

@@ -12,6 +12,8 @@ from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 
 _FACTORS = ("vary", "baseline")
 """Tables of a block whose keys are those of the block and of its options."""
+_TABLES = {"all_pairs": "tournament"}
+"""Former tables of a study: today's name."""
 
 
 def with_present_keys(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -19,7 +21,7 @@ def with_present_keys(content: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ValueError where a key is given by both its names.
     """
-    found: dict[str, Any] = _renamed(content, [*ORDER.values(), *STOPPING.values()])
+    found = _renamed_tables(_renamed(content, [*ORDER.values(), *STOPPING.values()]))
     if "path" in found:
         found["path"] = _renamed(found["path"], PATH.values())
     if "mpi" in found:
@@ -27,6 +29,15 @@ def with_present_keys(content: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(found.get("measure"), list):
         found["measure"] = [_block(block) for block in found["measure"]]
     return found
+
+
+def _renamed_tables(content: dict[str, Any]) -> dict[str, Any]:
+    for former, present in _TABLES.items():
+        if former in content:
+            if present in content:
+                raise ValueError(f"{present} is given twice: {former} and {present} are one table")
+            content[present] = content.pop(former)
+    return content
 
 
 def _block(block: Any) -> Any:

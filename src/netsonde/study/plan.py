@@ -237,7 +237,7 @@ def _every_pair(
     if not 2 <= hosts <= MOST_OF_ALL_PAIRS:
         raise UsageError(
             f"all pairs are of 2 to {MOST_OF_ALL_PAIRS} hosts, and {hosts} are given; of more, "
-            "[all_pairs] with mode = 'group-testing' finds who is slow"
+            "[tournament] with mode = 'group-testing' finds who is slow"
         )
     if len(block.among) < 2:
         return {"hosts": hosts}

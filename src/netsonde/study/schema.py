@@ -25,7 +25,7 @@ HEADINGS = {
     "MeasureTable": "[[measure]]",
     "OptionsTable": "[measure.options]",
     "WindowsTable": "[measure.windows]",
-    "AllPairsTable": "[all_pairs]",
+    "TournamentTable": "[tournament]",
     "ProgramTable": "[[program]]",
     "FigurePattern": "[program.figures.NAME]",
     "SwitchPlace": "[[switch]]",

@@ -21,7 +21,7 @@ from netsonde.catalogue.test import names_of, test_row
 from netsonde.catalogue.transport import some_ranks
 from netsonde.figures.requirements import Requirement
 from netsonde.operations import operations as known_operations
-from netsonde.study.all_pairs_table import AllPairsTable
+from netsonde.study.all_pairs_table import TournamentTable
 from netsonde.study.budget_table import BudgetTable
 from netsonde.study.former_keys import with_present_keys
 from netsonde.study.measure_table import MeasureTable
@@ -72,7 +72,7 @@ class StudySpec(Strict):
     measure: list[MeasureTable] = Field(
         [], description="What is measured: a block makes a point for each combination of its lists."
     )
-    all_pairs: AllPairsTable | None = Field(
+    tournament: TournamentTable | None = Field(
         None, description="Every host with every other one, round by round."
     )
     program: list[ProgramTable] = Field(
@@ -107,8 +107,10 @@ class StudySpec(Strict):
 
     @model_validator(mode="after")
     def _measures_something(self) -> StudySpec:
-        if not self.measure and self.all_pairs is None:
-            raise ValueError("nothing is measured: give a block [[measure]] or a table [all_pairs]")
+        if not self.measure and self.tournament is None:
+            raise ValueError(
+                "nothing is measured: give a block [[measure]] or a table [tournament]"
+            )
         return self
 
     @model_validator(mode="after")
@@ -160,8 +162,8 @@ class StudySpec(Strict):
     def _between_possible(self) -> StudySpec:
         if not self.path.between:
             return self
-        if self.all_pairs is not None:
-            raise ValueError("between and [all_pairs] do not go together: give hosts")
+        if self.tournament is not None:
+            raise ValueError("between and [tournament] do not go together: give hosts")
         if self.program:
             raise ValueError("between and [[program]] do not go together")
         for block in self.measure:

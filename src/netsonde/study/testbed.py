@@ -277,7 +277,7 @@ class Testbed:
         self._stack.enter_context(let_go_after(*self._many, origin, target))
         failed = connect_all([*self._many, origin, target])
         tests = {block.test for block in self._spec.measure}
-        if self._between or self._spec.all_pairs:
+        if self._between or self._spec.tournament:
             lost = len(hosts) - len(failed) < 2
         elif tests <= set(OF_MANY) and not self._spec.program:
             left = len(hosts) - len(failed)
@@ -307,7 +307,7 @@ class Testbed:
                     )
 
     def _has_pairs(self) -> bool:
-        return bool(self._spec.program or self._spec.all_pairs) or any(
+        return bool(self._spec.program or self._spec.tournament) or any(
             not transport_row(name).has_ranks
             for block in self._spec.measure
             for name in block.transports
@@ -503,7 +503,7 @@ class Testbed:
         """The workers of all hosts stay from round to round."""
         if self.kind == "loopback":
             raise UsageError(
-                "all_pairs measures between hosts, and there is but this machine: give --hosts "
+                "[tournament] measures between hosts, and there is but this machine: give --hosts "
                 "'node[1-16]', or run where a lab can be had"
             )
         planned = point.spec.of(AllPairs).hosts

@@ -33,7 +33,7 @@ from netsonde.study.topology_files import read_topology, slurm_switches
 
 def spec_of(hosts: str = "n[1-8]", **table) -> StudySpec:
     return StudySpec.model_validate(
-        {"seed": 7, "path": {"kind": "hosts", "hosts": [hosts]}, "all_pairs": table}
+        {"seed": 7, "path": {"kind": "hosts", "hosts": [hosts]}, "tournament": table}
     )
 
 
@@ -88,11 +88,11 @@ def test_what_cannot_be_is_refused_in_a_sentence(hosts, table, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[all_pairs]\nmode = 'some'", "all_pairs.mode"),
-        ("[all_pairs]\nspeed = 1", "unknown key all_pairs.speed"),
-        ("[all_pairs]\nmargin = 0", "all_pairs.margin"),
-        ("[all_pairs]\nmeasures = ['jitter']", "all_pairs.measures"),
-        ("[path]\nbetween = ['a,b']\n[all_pairs]", "between and .all_pairs. do not go together"),
+        ("[tournament]\nmode = 'some'", "tournament.mode"),
+        ("[tournament]\nspeed = 1", "unknown key tournament.speed"),
+        ("[tournament]\nmargin = 0", "tournament.margin"),
+        ("[tournament]\nmeasures = ['jitter']", "tournament.measures"),
+        ("[path]\nbetween = ['a,b']\n[tournament]", "between and .tournament. do not go together"),
         ("name = 'x'", "nothing is measured"),
     ],
 )
@@ -310,3 +310,15 @@ def test_whoever_says_how_many_rounds_gets_these_and_one_look(monkeypatch):
     assert [one["refined"] for one in added([DOUBTFUL])] == [1, 1]
     assert added([DOUBTFUL], refined=(1,)) == []
     assert added([]) == []
+
+
+def test_the_table_is_read_under_its_former_name_and_once_only() -> None:
+    text = "[path]\nkind = 'hosts'\nhosts = ['a,b,c,d']\n"
+    former, present = (parse_study(f"{text}[{name}]\ntime = '1s'", "f") for name in NAMES)
+    assert former.tournament is not None
+    assert former == present
+    with pytest.raises(UsageError, match="tournament is given twice: all_pairs and tournament"):
+        parse_study(f"{text}[all_pairs]\n[tournament]", "f")
+
+
+NAMES = ("all_pairs", "tournament")

@@ -63,7 +63,7 @@ def test_ready_studies_fit_the_schema_and_can_be_planned(path: Path) -> None:
     assert path.read_text().startswith("#:schema ../schema/study.schema.json\n")
     VALIDATOR.validate(tomllib.loads(path.read_text()))
     spec = read_study(path)
-    if spec.all_pairs is not None:
+    if spec.tournament is not None:
         spec = between_hosts(spec, "node[1-8]", path)
     points = plan_points(spec)
     assert points

@@ -59,7 +59,19 @@ def _is_counted(facts: Facts) -> bool:
 
 
 def _paces_nothing(facts: Facts) -> bool:
-    return facts["rate"] is not None and not (facts["kind"].takes_rate and _is_counted(facts))
+    takes = _is_counted(facts) or _has_only_endpoints(facts)
+    return facts["rate"] is not None and not (facts["kind"].takes_rate and takes)
+
+
+def _has_only_endpoints(facts: Facts) -> bool:
+    """Whether one transport is asked for, which has endpoints."""
+    return [transport_row(name).has_endpoints for name in facts["transports"]] == [True]
+
+
+def _paces_no_endpoint(facts: Facts) -> bool:
+    """Whether messages are to be paced that no datagrams of an endpoint are."""
+    sends_datagrams = facts["endpoint"] == DATAGRAMS and facts["kind"].is_one_way_stream
+    return _has_endpoints(facts) and facts["rate"] is not None and not sends_datagrams
 
 
 def _takes_several(facts: Facts) -> bool:
@@ -155,6 +167,11 @@ _ENDPOINTS = (
     _of_each(
         lambda b: _has_endpoints(b) and b["endpoint"] == DATAGRAMS and b["kind"].both_ways,
         f"{{endpoint:=}} {_OF_TEST}: one thread has both ways of an endpoint",
+    ),
+    _of_each(
+        _paces_no_endpoint,
+        f"{{rate}} {_WITH_TRANSPORT} but with {{endpoint:=dgram}} and {{test:=stream}}: what is "
+        "reliable waits until its provider has room, and leaves when that likes",
     ),
 )
 _BOUNDS = (

@@ -25,6 +25,7 @@ REFINE_POINTS = 24
 """Sizes that a sweep may add, where only a wish to refine was given."""
 _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
+_PACED = names_with("counts_datagrams", "has_endpoints")
 _BOTH = names_with("is_pair")
 _ALONE = names_with("has_sockets")
 _FLOWS = names_with("has_sockets", "has_endpoints")
@@ -106,7 +107,7 @@ _SENT = in_group(
         WRITTEN,
         "Rate of paced datagrams, such as '900M'.",
         wire=("rate_bit_per_s",),
-        of=_UDP,
+        of=_PACED,
         flag=Flag("--rate", "RATE", "Send the stream at this payload rate."),
     ),
     Option(

@@ -318,7 +318,7 @@ ENDS = (
         "The origin's own address, of several, from which it connects.",
         wire=("source_address",),
         end=End.ORIGIN,
-        of=_ECHOES,
+        of=_WAITING,
         flag=Flag(
             "--bind",
             "ADDRESS",
