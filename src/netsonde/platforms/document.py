@@ -177,8 +177,10 @@ class PlatformTable(_Table):
             raise ValueError(
                 f"no parameter is called {unknown[0][:40]!r}; known are {', '.join(SYMBOLS)}"
             )
-        if not self.parameters and self.messages is None:
-            raise ValueError("neither parameters nor messages are given; a platform needs one")
+        if not self.parameters and self.messages is None and self.switch is None:
+            raise ValueError(
+                "neither parameters, messages nor a switch are given; a platform needs one"
+            )
         for name, cost in self.parameters.items():
             if cost.sizes is not None and cost.sizes[0] > self.packet_bytes:
                 raise ValueError(

@@ -10,12 +10,14 @@ from xml.etree import ElementTree
 import pytest
 
 from netsonde.errors import UsageError
+from netsonde.model.buffers import BurstLoss
+from netsonde.model.fit import Observed, fit_platform
 from netsonde.model.platform import Buffer, Cost, MessageLine, Origin, Platform
 from netsonde.model.views import hockney, loggp
 from netsonde.platforms.document import MOST_OTHERS, parse_platform, platform_document
 from netsonde.platforms.export import exported
 from netsonde.platforms.read import preset
-from netsonde.platforms.show import in_another_model, platform_lines
+from netsonde.platforms.show import fit_lines, in_another_model, platform_lines
 from netsonde.stats.quantiles import Interval
 
 ORIGIN = Origin("emulated", "bursts", "runs/one")
@@ -106,3 +108,19 @@ def test_hostile_files_are_refused_in_a_sentence(change: dict[str, object], says
     with pytest.raises(UsageError, match=re.escape(says)) as refused:
         parse_platform(json.dumps(document), "it")
     assert len(str(refused.value)) < 400
+
+
+def test_bursts_alone_make_a_platform() -> None:
+    losses = [BurstLoss(s, r, k, r / s + 95 * r / k, "run") for s, r in SHAPES for k in COUNTS]
+    bare = Observed("alone", "", 1472, 28, 1e8, 2, 8, "emulated", bursts=losses)
+    fitted = fit_platform(bare)
+    buffer = fitted.platform.buffer
+    assert buffer is not None
+    assert (buffer.architecture, buffer.packets, buffer.origin.run) == ("output", 95, "run")
+    text = json.dumps(platform_document(fitted.platform))
+    assert parse_platform(text, "it") == fitted.platform
+    assert any("output-buffered" in line for line in fit_lines(fitted))
+
+
+SHAPES = ((2, 1), (4, 1), (4, 2))
+COUNTS = (512, 768, 1024, 2048)
