@@ -18,7 +18,6 @@ from netsonde.model.arrivals import Arrivals, accept
 from netsonde.model.buffers import BurstLoss, fit_buffer
 from netsonde.model.sends import SendCosts, read_series
 from netsonde.records.data import Batch, EndData, Point
-from netsonde.stats.middle import middle_part
 
 Times = npt.NDArray[np.float64]
 DROPPED_BY_SOCKET = ("snmp.Udp.RcvbufErrors", "snmp6.Udp6RcvbufErrors")
@@ -95,16 +94,14 @@ def overheads(point: Point) -> Overheads | None:
     trip_ns = float(np.median(trips))
     wait_ns = max(2.0 * trip_ns, 50_000.0)
     segment = (wait_ns - np.minimum(gap, wait_ns)) / np.maximum(readings - 1.0, 1.0)
-    return Overheads(
-        middle_part(send), middle_part(receive), accept(gap, segment, trip_ns), trip_ns
-    )
+    return Overheads(send, receive, accept(gap, segment, trip_ns), trip_ns)
 
 
 def pair_trips(point: Point) -> Iterator[PairTrips]:
     """Of each number of pairs; the first batch, a pilot, is left out."""
     for batch in point.batches[1:]:
         medians = [
-            float(np.median(middle_part(trips)))
+            float(np.median(trips))
             for rank, end in sorted(batch.ends.items())
             if rank % 2 == 0 and len(trips := end.series.get("round_trip_ns", np.empty(0)))
         ]

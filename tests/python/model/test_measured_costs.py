@@ -7,7 +7,6 @@ import pytest
 
 from netsonde.model.arrivals import accept
 from netsonde.model.sends import is_level, read_series
-from netsonde.stats.middle import middle_part
 from netsonde.study.costs import lengths
 
 OVERHEAD, GAP, RING = 2_000.0, 12_300.0, 90
@@ -67,11 +66,3 @@ def test_arrivals_that_take_another_cpus_time_say_nothing() -> None:
     found = accept(np.full(1000, 40.0), 30.0, 100_000.0)
     assert not found.is_known
     assert found.rejected_ratio == 1.0
-
-
-def test_the_middle_is_cut_by_size_or_by_time() -> None:
-    values = [*range(90, 100), *range(80), *range(80, 90)]
-    assert sorted(middle_part(values)) == list(range(10, 90))
-    assert list(middle_part(values, in_order=True)) == list(range(80))
-    with pytest.raises(ValueError, match="a tail of"):
-        middle_part(values, 0.5)
