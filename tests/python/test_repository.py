@@ -27,6 +27,7 @@ SITES = {
     "www.csm.ornl.gov",
     "www.w3.org",
     "doi.org",
+    "simgrid.org",  # where its platforms name their grammar
     "www.rfc-editor.org",
 }
 PACKAGE_SOURCE_OPTIONS = re.compile(r"--(extra-)?index-url|--find-links|--trusted-host")

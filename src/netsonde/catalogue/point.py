@@ -170,6 +170,11 @@ class Pattern(PointSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Costs(PointSpec):
+    """What a message costs its hosts."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EveryPair(PointSpec):
     """Round trips of each of ``hosts`` with each, itself too. ``pairs``: isolated, where no host is
     in two pairs at a time, or together, all at once; None for both."""
@@ -350,6 +355,7 @@ SPECS: dict[Family, type[PointSpec]] = {
     Family.OPERATIONS: Collective,
     Family.CLOCKS: ClockReadings,
     Family.THREADS: Threads,
+    Family.COSTS: Costs,
     Family.PROGRAM: Program,
     Family.ROUNDS: AllPairs,
     Family.ALL_PAIRS: EveryPair,

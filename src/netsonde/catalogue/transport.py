@@ -142,7 +142,8 @@ class Transport:
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
 _STREAMS_OF_MANY = ("converge", "outcast", "pairs", "ring", "alltoall")
-_MANY = ("incast", *_STREAMS_OF_MANY, "victim", "all-pairs")
+_MANY = ("incast", *_STREAMS_OF_MANY, "victim", "bisection", "all-pairs")
+_COSTS = ("send-series", "overheads")
 
 _ROWS = (
     Transport(
@@ -172,7 +173,7 @@ _ROWS = (
     Transport(
         "udp",
         "UDP",
-        tests=(*_PLAIN, "open_loop", "generate", *_MANY),
+        tests=(*_PLAIN, "open_loop", "generate", *_MANY, "bursts", *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,
@@ -200,7 +201,7 @@ _ROWS = (
     Transport(
         "tcp",
         "TCP",
-        tests=(*_PLAIN, "open_loop", *_MANY),
+        tests=(*_PLAIN, "open_loop", *_MANY, *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.SEGMENTS,
@@ -245,7 +246,7 @@ _ROWS = (
     Transport(
         "mpi",
         "MPI",
-        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs"),
+        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs", *_COSTS),
         worker="sonde-mpi",
         ends=Ends.RANKS,
         framing=Framing.SEGMENTS,
