@@ -12,6 +12,7 @@ from netsonde.catalogue.figures import (
     clocks,
     collectives,
     datagrams,
+    frames,
     hosts,
     latency,
     load,
@@ -27,7 +28,7 @@ from netsonde.catalogue.figures import (
 
 SUBJECTS = (
     *(latency, load, throughput, datagrams, packets, patterns, hosts, collectives, ranks, clocks),
-    bounds,
+    *(bounds, frames),
     *(pairs, simulation, programs, other_tools),
 )
 ROWS: tuple[FigureKind, ...] = tuple(row for subject in SUBJECTS for row in subject.ROWS)
