@@ -109,7 +109,7 @@ ENGINE_ARROWS: dict[str, set[str]] = {
     "counters": {"core"},
     "kernel_trace": {"core", "counters"},
     "host_benchmarks": {"core"},
-    "transport": {"core"},
+    "transport": {"core", "protocol"},
     "test": {"core", "transport"},
     "collective": {"core", "transport", "schedule"},  # executed over MPI
     "fabric": {"core"},  # the switch as a model, which the emulator plays

@@ -13,6 +13,7 @@ from netsonde.catalogue.figures import (
     collectives,
     costs,
     datagrams,
+    frames,
     hosts,
     latency,
     load,
@@ -28,8 +29,7 @@ from netsonde.catalogue.figures import (
 
 SUBJECTS = (
     *(latency, load, throughput, datagrams, packets, patterns, hosts, collectives, ranks, clocks),
-    bounds,
-    costs,
+    *(bounds, costs, frames),
     *(pairs, simulation, programs, other_tools),
 )
 ROWS: tuple[FigureKind, ...] = tuple(row for subject in SUBJECTS for row in subject.ROWS)

@@ -38,6 +38,7 @@ class Options(Stored):
     segment_offload: bool | None = None
     kernel_times: bool | None = None
     endpoint: str | None = None
+    reliable: bool | None = None
     trespass: str | None = None
     depth: bool | None = None
     placement: str | None = None
