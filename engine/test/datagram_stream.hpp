@@ -206,6 +206,12 @@ private:
     EndedBy ended_by_ = EndedBy::count;
 };
 
+// Whether datagrams are taken out of memory, one by one, and no call brings them.
+template <class Path>
+concept TakesFromMemory = requires {
+    requires static_cast<bool>(Path::from_memory);
+};
+
 // When the call returned that brought the last datagram: the same for all that it brought.
 template <class Clock, class Path>
 class CallTime {
@@ -213,7 +219,7 @@ public:
     explicit CallTime(const Path& path) noexcept : path_(path), calls_(path.calls_received()) {}
 
     std::uint64_t time() noexcept {
-        if (path_.calls_received() != calls_) {
+        if (TakesFromMemory<Path> || path_.calls_received() != calls_) {
             calls_ = path_.calls_received();
             time_ = Clock::now();
         }

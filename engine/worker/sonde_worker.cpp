@@ -1,4 +1,4 @@
-// sonde-worker: one end of TCP, UDP and ICMP tests; see docs/reference/records.md.
+// sonde-worker: one end of TCP, UDP, ICMP and link tests; see docs/reference/records.md.
 #include <span>
 
 #include "worker/transports.hpp"
@@ -7,7 +7,7 @@
 int main(int argc, char** argv) {
     const sonde::WorkerProgram program{.name = "sonde-worker",
                                        .version = NETSONDE_VERSION,
-                                       .ends = "netsonde's TCP, UDP and ICMP tests",
+                                       .ends = "netsonde's TCP, UDP, ICMP and link tests",
                                        .transports = sonde::worker_transports()};
     return sonde::run_worker_program(program, {argv, static_cast<std::size_t>(argc)});
 }

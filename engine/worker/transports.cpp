@@ -3,6 +3,7 @@
 #include <array>
 
 #include "worker/echo_session.hpp"
+#include "worker/link_session.hpp"
 #include "worker/socket_session.hpp"
 
 namespace sonde {
@@ -16,6 +17,7 @@ constexpr std::array transports{
                     .listen = read_socket_listen<SocketKind::udp>,
                     .connect = read_socket_connect<SocketKind::udp>},
     WorkerTransport{.name = "icmp", .alone = read_echoes},
+    WorkerTransport{.name = "link", .listen = read_link_listen, .connect = read_link_connect},
 };
 
 } // namespace

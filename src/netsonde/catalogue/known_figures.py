@@ -11,7 +11,9 @@ from netsonde.catalogue.figures import (
     bounds,
     clocks,
     collectives,
+    costs,
     datagrams,
+    frames,
     hosts,
     latency,
     load,
@@ -27,7 +29,7 @@ from netsonde.catalogue.figures import (
 
 SUBJECTS = (
     *(latency, load, throughput, datagrams, packets, patterns, hosts, collectives, ranks, clocks),
-    bounds,
+    *(bounds, costs, frames),
     *(pairs, simulation, programs, other_tools),
 )
 ROWS: tuple[FigureKind, ...] = tuple(row for subject in SUBJECTS for row in subject.ROWS)

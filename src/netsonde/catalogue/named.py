@@ -42,7 +42,9 @@ class _Specified(Protocol):
 
 
 def _may_lose(point: _Specified) -> bool:
-    return point.carrier.has_datagrams or point.spec.chosen.has_datagrams
+    chosen = point.spec.chosen
+    of_frames = point.carrier.has_frames and not chosen.reliable
+    return point.carrier.has_datagrams or chosen.has_datagrams or of_frames
 
 
 class Asked(Named):

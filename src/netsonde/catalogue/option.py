@@ -41,6 +41,10 @@ class Rate(Number):
     """bit/s; written as ``10G`` as well."""
 
 
+class Duration(Number):
+    """Nanoseconds; written as ``3ms`` as well."""
+
+
 class TrafficClass(Number):
     """The byte of the IP header; written as ``af41`` as well."""
 

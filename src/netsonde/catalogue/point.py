@@ -38,6 +38,7 @@ class Options(Stored):
     segment_offload: bool | None = None
     kernel_times: bool | None = None
     endpoint: str | None = None
+    reliable: bool | None = None
     trespass: str | None = None
     depth: bool | None = None
     placement: str | None = None
@@ -167,6 +168,11 @@ class Pattern(PointSpec):
     """Flows between many hosts: the first so many of those that are named, None for all."""
 
     hosts: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs(PointSpec):
+    """What a message costs its hosts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,6 +356,7 @@ SPECS: dict[Family, type[PointSpec]] = {
     Family.OPERATIONS: Collective,
     Family.CLOCKS: ClockReadings,
     Family.THREADS: Threads,
+    Family.COSTS: Costs,
     Family.PROGRAM: Program,
     Family.ROUNDS: AllPairs,
     Family.ALL_PAIRS: EveryPair,

@@ -49,10 +49,12 @@ class Transport:
 
     ``tests`` are the names of those it carries, and ``worker`` the program that has it.
     ``has_endpoints``: a library's endpoints carry the messages, in memory that they are told of,
-    and what sockets they have is the library's affair. ``has_datagrams``: each message is one that
-    can be lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses,
-    cuts its stream where it likes, and tells of both. ``has_protocol``: the simulator plays one,
-    which acknowledges and repeats, with a window that is given where it is a ``fixed_window``.
+    and what sockets they have is the library's affair. ``has_frames``: they are frames on the link
+    itself, without IP, which may be lost unless the point is a reliable one. ``has_datagrams``:
+    each message is one that can be lost, with a largest size. ``has_connection``: the kernel's
+    TCP, which repairs losses, cuts its stream where it likes, and tells of both.
+    ``has_protocol``: the simulator plays one, which acknowledges and repeats, with a window that is
+    given where it is a ``fixed_window``.
     ``header_bytes`` are those within a frame's payload, where nobody says more exactly.
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
@@ -74,6 +76,7 @@ class Transport:
     framing: Framing | None = None
     needs: tuple[Need, ...] = ()
     has_endpoints: bool = False
+    has_frames: bool = False
     has_datagrams: bool = False
     has_connection: bool = False
     has_protocol: bool = False
@@ -136,15 +139,44 @@ class Transport:
 
     @property
     def has_sockets(self) -> bool:
-        """Whether they are, and what is measured are sockets of their own."""
-        return self.ends is Ends.PAIR and not self.has_endpoints
+        """Whether they are, and what is measured are sockets of the kernel's protocols."""
+        return self.ends is Ends.PAIR and not (self.has_endpoints or self.has_frames)
 
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
 _STREAMS_OF_MANY = ("converge", "outcast", "pairs", "ring", "alltoall")
-_MANY = ("incast", *_STREAMS_OF_MANY, "victim", "all-pairs")
+_MANY = ("incast", *_STREAMS_OF_MANY, "victim", "bisection", "all-pairs")
+_COSTS = ("send-series", "overheads")
 
 _ROWS = (
+    Transport(
+        "link",
+        "Link",
+        tests=(*_PLAIN, "incast", *_STREAMS_OF_MANY, "all-pairs"),
+        worker="sonde-worker",
+        ends=Ends.PAIR,
+        framing=Framing.DATAGRAMS,
+        has_frames=True,
+        needs=(Need("the right to send frames", "CAP_NET_RAW"),),
+        most_bytes=1 << 20,
+        header_bytes=8,
+        message="a message on the link",
+        aggressor_bytes=1492,
+        layer=1,
+        colour="grey",
+        symbol="cross",
+        summary="Measure messages beneath IP, as Ethernet frames of their own, between this host "
+        "and another on the same link.",
+        more="Both ends need CAP_NET_RAW. Frames cross no router.",
+        examples=(
+            "link node7 latency --wait spin",
+            "link node7 latency --driver packet,ring,xdp",
+            "link lab:h1,h2 stream --rate 100M",
+        ),
+        usual_size="1492",
+        block_size="1492",
+        sweep_sizes="1..64k",
+    ),
     Transport(
         "icmp",
         "ICMP",
@@ -155,7 +187,7 @@ _ROWS = (
         has_datagrams=True,
         most_bytes=DATAGRAM_LIMIT_BYTES,
         message="an ICMP echo",
-        layer=1,
+        layer=2,
         colour="pink",
         symbol="triangle-up",
         dash="dashdot",
@@ -172,7 +204,7 @@ _ROWS = (
     Transport(
         "udp",
         "UDP",
-        tests=(*_PLAIN, "open_loop", "generate", *_MANY),
+        tests=(*_PLAIN, "open_loop", "generate", *_MANY, "bursts", *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,
@@ -182,7 +214,7 @@ _ROWS = (
         message="a UDP datagram",
         round_count=32,
         aggressor_bytes=1472,
-        layer=2,
+        layer=3,
         colour="orange",
         symbol="diamond",
         dash="dash",
@@ -200,7 +232,7 @@ _ROWS = (
     Transport(
         "tcp",
         "TCP",
-        tests=(*_PLAIN, "open_loop", *_MANY),
+        tests=(*_PLAIN, "open_loop", *_MANY, *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.SEGMENTS,
@@ -208,7 +240,7 @@ _ROWS = (
         has_protocol=True,
         least_bytes=1,
         message="a message over TCP",
-        layer=3,
+        layer=4,
         colour="blue",
         summary="Measure TCP between this host and another.",
         examples=(
@@ -227,7 +259,7 @@ _ROWS = (
         has_endpoints=True,
         needs=(Need("libfabric", "libfabric.so.1"),),
         message="a message over libfabric",
-        layer=4,
+        layer=5,
         colour="violet",
         symbol="cross",
         dash="dashdot",
@@ -245,12 +277,12 @@ _ROWS = (
     Transport(
         "mpi",
         "MPI",
-        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs"),
+        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs", *_COSTS),
         worker="sonde-mpi",
         ends=Ends.RANKS,
         framing=Framing.SEGMENTS,
         needs=(Need("an MPI", "mpiexec"),),
-        layer=5,
+        layer=6,
         colour="green",
         symbol="square",
         dash="dot",
@@ -270,7 +302,7 @@ _ROWS = (
         ),
         most_bytes=2**31 - 1,
         message="a message of PVM, whose bytes it counts in an int",
-        layer=5,
+        layer=6,
         over=("icmp", "udp", "tcp"),
         colour="grey",
         symbol="triangle-down",

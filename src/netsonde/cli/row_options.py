@@ -96,7 +96,9 @@ def _info(flag: Flag, row: Option) -> Any:
 
 
 def _bounds(flag: Flag, row: Option) -> tuple[int | None, int | None]:
-    if not isinstance(row.kind, Count) or flag.shared or flag.shows == "none":
+    if not _is_number(row) or not isinstance(row.kind, Count):
+        return None, None
+    if flag.shared or flag.shows == "none":
         return None, None
     is_told = flag.shows == "both" and row.kind.most != ANY_MOST
     return row.kind.least, row.kind.most if is_told else None
@@ -121,7 +123,7 @@ def _type_and_default(flag: Flag, row: Option) -> tuple[Any, Any]:
 def _is_number(row: Option) -> bool:
     if isinstance(row.kind, Choice):
         return all(isinstance(word, int) for word in row.kind.words)
-    return isinstance(row.kind, Count)
+    return isinstance(row.kind, Count) and not row.listed  # several are a text
 
 
 def _name(flag: Flag) -> str:

@@ -162,7 +162,7 @@ def foreign_frames(seen: Seen, point: Point, rank: int) -> tuple[float, float, f
     own = sum(growth(point, rank, f"connection.{c}.segs_in") for c in ("test", "control"))
     moved = sum(growth(point, rank, f"connection.{c}.bytes_received") for c in ("test", "control"))
     own_bytes = moved + own * packets.ack.bytes
-    if point.carrier.counts_datagrams:
+    if point.counts_datagrams:
         whole = point.counter("messages_sent", 1 - rank)
         own += whole * len(packets.expected)
         own_bytes += whole * sum(frame.bytes for frame in packets.expected)

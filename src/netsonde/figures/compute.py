@@ -18,6 +18,7 @@ from netsonde.catalogue.test import TESTS
 from netsonde.figures import (  # noqa: F401  each registers what makes figures of its tests
     all_pairs,
     bounds,
+    costs,
     every_pair,
     mpi_figures,
     pattern_figures,
@@ -30,6 +31,7 @@ from netsonde.figures.flow_figures import (
     retransmit_figures,
     unauthentic_figures,
 )
+from netsonde.figures.frames import frame_figures
 from netsonde.figures.kernel_trace import kernel_trace_figures
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.maker import MAKERS, Maker
@@ -111,7 +113,7 @@ def figures_of_point(point: Point) -> list[Figure]:
     maker = Maker(point)
     makes = MAKERS.get(point.test) if point.batches else None
     figures = makes(maker) if makes else []
-    figures += unauthentic_figures(maker)
+    figures += [*unauthentic_figures(maker), *frame_figures(maker)]
     return [*figures, *kernel_trace_figures(maker), *_of_other_tools(maker)]
 
 

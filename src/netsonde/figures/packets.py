@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from netsonde.model.goodput import IpVersion, WireCount, expected_wire_tcp
 from netsonde.model.losses import LossVerdict, locate_loss
-from netsonde.model.packets import Frame, tcp_frame, udp_frames
+from netsonde.model.packets import Frame, link_frames, tcp_frame, udp_frames
 from netsonde.records.data import USUAL_MTU_BYTES, Point, Run
 from netsonde.records.interrupts import Way, counted_apart, in_order, names_of_interface
 from netsonde.records.negotiated import agreed
@@ -102,7 +102,7 @@ def packets_of(run: Run, point: Point) -> Packets | None:
     neither do several flows, which share their hosts' counters.
     """
     is_alone = point.kind.is_round_trip or point.kind.is_stream
-    if not point.carrier.has_sockets or not is_alone or point.flows > 1:
+    if not (_has_known_frames(point) and is_alone) or point.flows > 1:
         return None
     cards = [_card(point, rank, run) for rank in (0, 1)]
     if cards[0] is None or cards[1] is None or cards[0].device == "lo":
@@ -115,13 +115,18 @@ def packets_of(run: Run, point: Point) -> Packets | None:
     return None
 
 
+def _has_known_frames(point: Point) -> bool:
+    """Those of a protocol that repeats on its own are not."""
+    return point.carrier.has_sockets or (point.carrier.has_frames and point.has_datagrams)
+
+
 def loss_of(point: Point, packets: Packets) -> LossVerdict | None:
     """Where the datagrams of a one-way UDP stream were lost; None where counters cannot tell.
 
     They cannot where datagrams came twice, or were cut below the counters.
     """
     offloaded = point.spec.chosen.segment_offload
-    if not point.carrier.counts_datagrams or not point.kind.is_one_way_stream or offloaded:
+    if not point.counts_datagrams or not point.kind.is_one_way_stream or offloaded:
         return None
     if point.counter("duplicates", 1) or not point.counter("messages_sent"):
         return None
@@ -214,6 +219,8 @@ def _expected(run: Run, point: Point, card: Card) -> tuple[tuple[Frame, ...], Fr
     version = _ip_version(point)
     timestamps = agreed(point, "timestamps", run.facts_of_hosts(point))
     ack = tcp_frame(0, mtu_bytes=mtu_bytes, ip_version=version, timestamps=timestamps)
+    if point.carrier.has_frames:
+        return link_frames(point.message_bytes, int(point.opened[0]["fragment_bytes"])), ack
     if point.carrier.counts_datagrams:
         return udp_frames(point.message_bytes, mtu_bytes=mtu_bytes, ip_version=version), ack
     segment = (
@@ -258,7 +265,7 @@ def _others(point: Point, rank: int, way: str, *, quiet: bool) -> int:
     everything = sum(growth(point, rank, name) or 0 for name in _ALL_PACKETS[way])
     own = sum(growth(point, rank, name) or 0 for name in _OWN_SEGMENTS[way])
     counted = ("messages_sent",) if way == "out" else ("messages_received", "duplicates")
-    if point.carrier.counts_datagrams:
+    if point.counts_datagrams:
         own += sum(point.counter(name, rank) for name in counted)
     if way == "in":
         own += growth(point, rank, "connection.test.drops") or 0

@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 COMPLETION = "simulations#completion"
 THROUGHPUT = "simulations#throughput"
 PROTOCOL = "simulations#protocol"
+CHANCES = "simulations#chances"
 EVENTS: tuple[Event, ...] = ("P", "N", "TO")
 
 
@@ -124,6 +125,7 @@ def _protocol(maker: Maker) -> list[Figure]:
             "retransmitted_ratio",
             min(totals["packets_retransmitted"], _sent(totals)),
             _sent(totals),
+            method=PROTOCOL,
         )
     ]
     figures += [
@@ -189,9 +191,9 @@ def _chances(maker: Maker) -> list[Figure]:
         return []
     flows = sum(len(event_runs(end)) for b in maker.point.batches for end in b.ends.values())
     return [
-        maker.figure("loss_chance_ratio", chances.c, flows),
-        maker.figure("severity_ratio", 1.0 - chances.a, flows),
-        maker.figure("last_time_out_ratio", chances.f, flows),
+        maker.figure("loss_chance_ratio", chances.c, flows, method=CHANCES),
+        maker.figure("severity_ratio", 1.0 - chances.a, flows, method=CHANCES),
+        maker.figure("last_time_out_ratio", chances.f, flows, method=CHANCES),
     ]
 
 

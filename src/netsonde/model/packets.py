@@ -16,6 +16,8 @@ from netsonde.model.goodput import (
     ETHERNET_HEADER_BYTES,
     IP_HEADER_BYTES,
     IPV6_FRAGMENT_HEADER_BYTES,
+    LINK_FRAGMENT_BYTES,
+    LINK_HEADER_BYTES,
     TCP_HEADER_BYTES,
     TCP_TIMESTAMPS_BYTES,
     UDP_HEADER_BYTES,
@@ -23,6 +25,7 @@ from netsonde.model.goodput import (
     check_count,
     check_positive,
     frames_of_datagram,
+    frames_of_link_message,
     tcp_segment_bytes,
 )
 
@@ -145,6 +148,15 @@ def udp_frames(
         )
         frames.append(_counted(frame, check_sequence, padded))
     return tuple(frames)
+
+
+def link_frames(payload_bytes: int, fragment_bytes: int = LINK_FRAGMENT_BYTES) -> tuple[Frame, ...]:
+    """The frames of a message on the link itself, which has no IP: payload + 22 each.
+
+    Source: :func:`netsonde.model.goodput.frames_of_link_message`.
+    """
+    packets = frames_of_link_message(payload_bytes, fragment_bytes)
+    return tuple(Frame(packet - LINK_HEADER_BYTES, 0, LINK_HEADER_BYTES) for packet in packets)
 
 
 def expected_mean_frame_bytes(frames: Sequence[Frame]) -> float:

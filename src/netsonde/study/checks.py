@@ -18,7 +18,7 @@ from netsonde.catalogue.within import MEMORY
 from netsonde.figures.every_pair import pair_times
 from netsonde.figures.flow_figures import UNAUTHENTIC
 from netsonde.figures.throughput import stream_rates_bit_per_s
-from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
+from netsonde.model.goodput import expected_wire_link, expected_wire_tcp, expected_wire_udp
 from netsonde.records.data import USUAL_MTU_BYTES, Batch, EndData, Point
 from netsonde.records.negotiated import agreed
 from netsonde.study.carried import carried_check, least_sent_bytes, sent_by_interface
@@ -52,7 +52,9 @@ def check_point(
         not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_of_many)
         and point.spec.streams is None
     )
-    is_counted = point.carrier.has_sockets or point.carrier.is_echoed  # others send of their own
+    # Others send of their own, and what is repeated is counted by nobody.
+    of_frames = point.carrier.has_frames and point.has_datagrams
+    is_counted = point.carrier.has_sockets or point.carrier.is_echoed or of_frames
     if path.get("kind") == "lab" and judged and is_counted:
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.kind.is_one_way_stream:
@@ -344,7 +346,10 @@ def expected_traffic(
         )
         for connection in ("test", "control")
     ]
-    if point.carrier.has_datagrams:
+    if point.carrier.has_frames:
+        fragment = int(point.opened[end.rank]["fragment_bytes"])
+        counts.append(expected_wire_link(_datagrams(end, direction), point.message_bytes, fragment))
+    elif point.carrier.has_datagrams:
         counts.append(
             expected_wire_udp(
                 _datagrams(end, direction),

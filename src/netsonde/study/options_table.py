@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import create_model, model_validator
 
 from netsonde.catalogue.options.endpoint_rules import ENDPOINT_RULES
+from netsonde.catalogue.options.frame_rules import FRAME_RULES
 from netsonde.catalogue.options.socket_rules import SOCKET_RULES
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.rule import check
@@ -24,7 +25,7 @@ class _Options(Strict):
 
     @model_validator(mode="after")
     def _possible(self) -> _Options:
-        check((*SOCKET_RULES, *ENDPOINT_RULES), vars(self))
+        check((*SOCKET_RULES, *ENDPOINT_RULES, *FRAME_RULES), vars(self))
         return self
 
 

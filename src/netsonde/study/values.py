@@ -122,6 +122,7 @@ _WRITTEN: dict[type[option.Number], Callable[[Any], Any]] = {
     option.Size: as_size,
     option.Rate: _rate,
     option.TrafficClass: text_by(parse_traffic_class),
+    option.Duration: as_duration,
 }
 """Kinds of numbers that people write as text, and how each is read."""
 

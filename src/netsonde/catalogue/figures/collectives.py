@@ -25,7 +25,7 @@ ROWS = (
     figure("timers_mean_difference_ns", "timers#difference"),
     figure("timers_peak_difference_ns", "timers#peaks"),
     figure("timers_shared_ratio", "timers#histograms"),
-    figure("time_outs", "mpi-timeouts#counts", "simulations#protocol"),
+    figure("time_outs", "mpi-timeouts#counts", "simulations#protocol", "link#go-back-n"),
     figure("tail_probes", "mpi-timeouts#counts"),
     figure(
         "{many}_ratio",

@@ -10,11 +10,14 @@ ROWS = (
     figure(
         "lost_{where}_ratio", "simulations#losses", where=("overflow", "random", "receive_pool")
     ),
-    figure("retransmitted_ratio", "simulations#protocol", better="less"),
-    figure("nacks_sent", "simulations#protocol"),
+    figure("retransmitted_ratio", "simulations#protocol", "link#go-back-n", better="less"),
+    figure("nacks_sent", "simulations#protocol", "link#go-back-n"),
     figure("fast_retransmits", "simulations#protocol"),
     figure(
-        "{chance}_ratio", "simulations#chances", chance=("loss_chance", "severity", "last_time_out")
+        "{chance}_ratio",
+        "simulations#chances",
+        "link#chances",
+        chance=("loss_chance", "severity", "last_time_out"),
     ),
     figure("delivery_{order}_ns", "simulations#packets", order=("median", "p99", "max")),
     figure("queue_{queue}_most_packets", "simulations#queues"),

@@ -58,14 +58,19 @@ def _is_counted(facts: Facts) -> bool:
     return [transport_row(name).counts_datagrams for name in facts["transports"]] == [True]
 
 
+def _has_frames(facts: Facts) -> bool:
+    return transport_row(facts["transport"]).has_frames
+
+
 def _paces_nothing(facts: Facts) -> bool:
-    takes = _is_counted(facts) or _has_only_endpoints(facts)
+    takes = _is_counted(facts) or _has_only("has_endpoints", facts)
+    takes = takes or _has_only("has_frames", facts)
     return facts["rate"] is not None and not (facts["kind"].takes_rate and takes)
 
 
-def _has_only_endpoints(facts: Facts) -> bool:
-    """Whether one transport is asked for, which has endpoints."""
-    return [transport_row(name).has_endpoints for name in facts["transports"]] == [True]
+def _has_only(trait: str, facts: Facts) -> bool:
+    """Whether one transport is asked for, which has a trait."""
+    return [getattr(transport_row(name), trait) for name in facts["transports"]] == [True]
 
 
 def _paces_no_endpoint(facts: Facts) -> bool:
@@ -172,6 +177,24 @@ _ENDPOINTS = (
         _paces_no_endpoint,
         "{rate} of transport {transport:value} goes with {endpoint:=dgram} and {test:=stream} "
         "only: what is reliable waits until its provider has room, and leaves when that likes",
+    ),
+)
+_FRAMES = (
+    _of_each(
+        lambda b: _has_frames(b) and b["wait"] == "ready",
+        f"{{wait:=ready}} {_WITH_TRANSPORT}: it is the kernel's word for a socket",
+    ),
+    _of_each(
+        lambda b: not _has_frames(b) and b["wait"] == "hybrid",
+        f"{{wait:=hybrid}} {_WITH_TRANSPORT}: frames are waited for so",
+    ),
+    Rule(
+        lambda b: b["reliable"] and 0 in b["sizes"],
+        "{reliable} needs {sizes} of 1 or more",
+    ),
+    Rule(
+        lambda b: b["reliable"] and b["rate"] is not None,
+        f"{{reliable}} and {{rate}} {_NOT_TOGETHER}: acknowledgements pace what is sent again",
     ),
 )
 _BOUNDS = (
@@ -332,7 +355,7 @@ _SIZES = (
         "sizes",
     ),
 )
-BLOCK_RULES = (*_FACTORS, *_ECHOES, *_PACKED, *_ENDPOINTS, *_BOUNDS, *MPI_RULES, *_TESTS)
+BLOCK_RULES = (*_FACTORS, *_ECHOES, *_PACKED, *_ENDPOINTS, *_FRAMES, *_BOUNDS, *MPI_RULES, *_TESTS)
 """In the order in which they are told: whoever breaks several hears of the first."""
 LAST_RULES = (*_OPTIONS, *_SIZES)
 """Those behind the rules of another tool, whose way sets some of these."""

@@ -16,6 +16,7 @@ from netsonde.catalogue.option import (
     in_group,
 )
 from netsonde.catalogue.options.endpoints import ENDPOINTS
+from netsonde.catalogue.options.frames import FRAMES
 from netsonde.catalogue.options.mpi import MOST_LAUNCHES, MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
 from netsonde.catalogue.options.tasks import TASKS
@@ -25,10 +26,10 @@ REFINE_POINTS = 24
 """Sizes that a sweep may add, where only a wish to refine was given."""
 _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
-_PACED = names_with("counts_datagrams", "has_endpoints")
+_PACED = names_with("counts_datagrams", "has_endpoints", "has_frames")
 _BOTH = names_with("is_pair")
 _ALONE = names_with("has_sockets")
-_FLOWS = names_with("has_sockets", "has_endpoints")
+_FLOWS = names_with("has_sockets", "has_endpoints", "has_frames")
 _OTHERS = names_with("is_echoed", "has_ranks")
 _SWEEPS = names_with("is_pair", "has_ranks")
 _SOCKETS = names_with("is_echoed", "is_pair")
@@ -463,6 +464,7 @@ COMMAND_ROWS = (
     *TASKS,
     *CONNECTION,
     *ENDPOINTS,
+    *FRAMES,
     *_CONDITIONS,
     *ENDS,
     *_ORIGIN,

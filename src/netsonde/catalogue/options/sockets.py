@@ -18,6 +18,7 @@ from netsonde.catalogue.option import (
     by_key,
 )
 from netsonde.catalogue.options.endpoints import ENDPOINTS
+from netsonde.catalogue.options.frames import FRAMES
 from netsonde.catalogue.options.tasks import TASKS
 from netsonde.catalogue.transport import names_with
 
@@ -27,7 +28,7 @@ _BOTH = names_with("has_sockets")
 _PAIRS = names_with("is_pair")
 _ENDS = names_with("is_echoed", "is_pair")
 _TRACED = names_with("is_traced")
-_WAITING = names_with("is_echoed", "has_sockets", "has_endpoints")
+_WAITING = names_with("is_echoed", "has_sockets", "has_endpoints", "has_frames")
 _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
 _MOST_CPU = 4095
@@ -264,8 +265,9 @@ ENDS = (
     ),
     Option(
         "wait",
-        Choice(("block", "spin", "ready")),
-        "How ends wait: block, spin, or ready (poll() and calls that do not block).",
+        Choice(("block", "spin", "ready", "hybrid")),
+        "How ends wait: block, spin, ready (poll() and calls that do not block), or hybrid (of "
+        "frames: spin for 50 us, then block).",
         default="block",
         wire=("wait",),
         of=_WAITING,
@@ -273,7 +275,8 @@ ENDS = (
             "--wait",
             "HOW",
             "How the ends wait for data: in the call (`block`), by asking again and again "
-            "(`spin`), or for the kernel's word that the socket is ready (`ready`).",
+            "(`spin`), for the kernel's word that the socket is ready (`ready`), or, of frames, "
+            "first by asking, then asleep (`hybrid`).",
         ),
     ),
     # Left to the scheduler, ends on one machine are sometimes on one CPU and sometimes on
@@ -350,7 +353,7 @@ ENDS = (
     ),
 )
 """The same of how the two ends wait, where they run and what they record."""
-SOCKETS = by_key((*CONNECTION, *ENDPOINTS, *TASKS, *ENDS))
+SOCKETS = by_key((*CONNECTION, *ENDPOINTS, *FRAMES, *TASKS, *ENDS))
 """By key, in the order of the reference page."""
 STUDY_OPTIONS = {key: row for key, row in SOCKETS.items() if row.in_study}
 

@@ -1,0 +1,174 @@
+#include "transport/link/channel.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "core/clock.hpp"
+
+namespace sonde {
+namespace {
+
+constexpr unsigned looks_a_reading = 64; // of the clock
+constexpr int most_at_once = 32;         // frames that are taken before any is answered
+constexpr int most_attempts = 1000;      // to send a frame for which there is no room
+
+} // namespace
+
+LinkChannel::LinkChannel(LinkPort& port, std::size_t endpoint, const ChannelRules& rules,
+                         std::size_t fragment_bytes)
+    : port_(port), endpoint_(endpoint), rules_(rules), fragment_bytes_(fragment_bytes),
+      mask_(std::bit_ceil(rules.sends.window_packets) - 1), memory_((mask_ + 1) * fragment_bytes),
+      kept_(mask_ + 1), most_accepted_(std::max<std::size_t>(
+                            port.driver().slots() / 4 * 3 / port.numbers().count, 1)) {
+    sender_.reserve(mask_ + 1);
+}
+
+bool LinkChannel::work() {
+    const bool came = deliver();
+    if (!came && ++idle_ % looks_a_reading != 0) {
+        return false;
+    }
+    const protocol::Ticks now = monotonic_ns();
+    while (const auto segment = port_.next(endpoint_)) {
+        take(*segment, now);
+    }
+    look_at_timers(now);
+    send_again(now);
+    return came;
+}
+
+bool LinkChannel::deliver() {
+    int taken = 0;
+    while (taken != most_at_once && port_.deliver()) {
+        ++taken;
+    }
+    return taken != 0;
+}
+
+void LinkChannel::take(const LinkSegment& segment, protocol::Ticks now) {
+    const LinkHeader& header = segment.header;
+    if (header.kind == FrameKind::data) {
+        take_data(segment, now);
+        return;
+    }
+    if (header.kind == FrameKind::pack) {
+        sender_.take_pack(whole(header.answer, sender_.base()), now, log_);
+    } else if (header.kind == FrameKind::nack) {
+        sender_.take_nack(whole(header.answer, sender_.base()), now, log_);
+    }
+    port_.release(segment);
+}
+
+void LinkChannel::take_data(const LinkSegment& segment, protocol::Ticks now) {
+    const LinkHeader& header = segment.header;
+    if (header.answers) {
+        sender_.take_pack(whole(header.answer, sender_.base()), now, log_);
+    }
+    if (accepted_.size() >= most_accepted_) { // as if it had been lost: it is sent again
+        ++counts_.no_room;
+        port_.release(segment);
+        return;
+    }
+    const protocol::Sequence number = whole(header.sequence, receiver_.expected());
+    const protocol::Taken taken = receiver_.take(number, rules_.answers, now);
+    if (taken.timer_at != protocol::never) {
+        answer_timer_ = taken.timer_at;
+    }
+    if (taken.answer != protocol::Answer::none) {
+        say(taken.answer == protocol::Answer::pack ? FrameKind::pack : FrameKind::nack);
+    }
+    if (taken.arrival == protocol::Arrival::accepted) {
+        accepted_.push_back(segment);
+        return;
+    }
+    ++(taken.arrival == protocol::Arrival::duplicate ? counts_.duplicate : counts_.out_of_order);
+    port_.release(segment);
+}
+
+void LinkChannel::look_at_timers(protocol::Ticks now) {
+    if (now >= send_timer_) {
+        send_timer_ = sender_.on_timer(rules_.sends, now, log_).timer_at;
+    }
+    if (now >= answer_timer_) {
+        answer_timer_ = protocol::never;
+        if (receiver_.on_timer()) {
+            say(FrameKind::pack);
+        }
+    }
+}
+
+void LinkChannel::send_again(protocol::Ticks now) {
+    while (sender_.has_resend()) {
+        ++counts_.resent;
+        transmit(sender_.send_again(rules_.sends, now, log_));
+    }
+}
+
+// What finds no room is as lost: it is sent again after its time.
+void LinkChannel::transmit(const protocol::Sent& sent) {
+    if (sent.timer_at != protocol::never) {
+        send_timer_ = sent.timer_at;
+    }
+    const Kept& kept = kept_[sent.number & mask_];
+    LinkHeader header;
+    header.kind = FrameKind::data;
+    header.last = kept.last;
+    header.sequence = static_cast<std::uint16_t>(sent.number & LinkHeader::sequence_mask);
+    header.answers = receiver_.answers_along();
+    header.answer = static_cast<std::uint16_t>(receiver_.expected() & LinkHeader::sequence_mask);
+    const std::span<const std::byte> content(memory_of(sent.number), kept.bytes);
+    for (int left = most_attempts; left != 0 && !port_.send(endpoint_, header, content); --left) {
+    }
+}
+
+void LinkChannel::say(FrameKind kind) {
+    LinkHeader header;
+    header.kind = kind;
+    header.answer = static_cast<std::uint16_t>(receiver_.expected() & LinkHeader::sequence_mask);
+    ++(kind == FrameKind::pack ? counts_.packs : counts_.nacks);
+    for (int left = most_attempts; left != 0 && !port_.send(endpoint_, header, {}); --left) {
+    }
+}
+
+bool LinkChannel::try_send(std::span<const std::byte> message) {
+    const bool is_new = sent_bytes_ == 0;
+    for (bool first = is_new; first || sent_bytes_ < message.size(); first = false) {
+        if (!sender_.may_send_new(rules_.sends)) {
+            return false;
+        }
+        const std::size_t piece = std::min(message.size() - sent_bytes_, fragment_bytes_);
+        const protocol::Sequence number = sender_.next();
+        if (piece != 0) {
+            std::memcpy(memory_of(number), message.data() + sent_bytes_, piece);
+        }
+        kept_[number & mask_] = {static_cast<std::uint32_t>(piece),
+                                 sent_bytes_ + piece == message.size()};
+        ++counts_.sent;
+        ++counts_.copied_sent;
+        transmit(sender_.send_new(rules_.sends, monotonic_ns(), 0));
+        sent_bytes_ += piece;
+    }
+    sent_bytes_ = 0;
+    return true;
+}
+
+std::optional<std::size_t> LinkChannel::try_receive(std::span<std::byte> message) {
+    while (!accepted_.empty()) {
+        const LinkSegment segment = accepted_.front();
+        accepted_.pop_front();
+        const std::size_t room = message.size() - std::min(received_bytes_, message.size());
+        const std::size_t taken = std::min(room, segment.content.size());
+        if (taken != 0) {
+            std::memcpy(message.data() + received_bytes_, segment.content.data(), taken);
+        }
+        ++counts_.copied_received;
+        received_bytes_ += segment.content.size();
+        port_.release(segment);
+        if (segment.header.last) {
+            return std::exchange(received_bytes_, 0);
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace sonde

@@ -1,0 +1,37 @@
+// How the two ends of a link find each other: over the control connection they say where their
+// frames are to go, and then make sure that frames get there.
+#pragma once
+
+#include <cstdint>
+
+#include "core/descriptor.hpp"
+#include "transport/link/port.hpp"
+#include "transport/socket/control.hpp"
+#include "transport/socket/waiting.hpp"
+
+namespace sonde {
+
+// A number of an endpoint that no other end on this host has, for as long as this lives.
+class ClaimedNumber {
+public:
+    ClaimedNumber();
+    [[nodiscard]] std::uint16_t value() const noexcept { return value_; }
+
+private:
+    Descriptor name_; // in the host's network namespace; it goes with the process
+    std::uint16_t value_ = 0;
+};
+
+struct LinkCard {
+    LinkPartner partner;
+    std::size_t fragment_bytes = 0;
+};
+
+// Says one card and hears the other end's. Throws Failure("peer_lost").
+[[nodiscard]] LinkCard exchange_cards(SocketControl& control, const LinkCard& own,
+                                      const Deadline& deadline);
+
+// Returns when frames have come both ways. Throws Failure("timeout") where they do not.
+void greet(LinkPort& port, SocketControl& control, const Deadline& deadline);
+
+} // namespace sonde

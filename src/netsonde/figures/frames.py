@@ -1,0 +1,77 @@
+"""Of frames on the link: how often a message was copied, what was dropped and sent again, and what
+the senders of Go-Back-N went through."""
+
+from __future__ import annotations
+
+from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
+from netsonde.figures.simulated import chances_of, event_runs
+
+_DROPPED = (
+    ("frames_of_strangers", "strangers"),
+    ("frames_malformed", "malformed"),
+    ("frames_without_room", "no_room"),
+    ("messages_incomplete", "incomplete"),
+)
+_COPIES, _DROPS, _AGAIN, _CHANCES = (
+    f"link#{place}" for place in ("copies", "dropped", "go-back-n", "chances")
+)
+
+
+def frame_figures(maker: Maker) -> list[Figure]:
+    """None of a point whose messages are no frames."""
+    if not maker.point.carrier.has_frames or not maker.point.batches:
+        return []
+    batches = len(maker.point.batches)
+    found = [maker.figure(name, _sum(maker, key), batches) for name, key in _DROPPED]
+    dropped = [figure for figure in found if figure.value]
+    return [*_copies(maker), *dropped, *_sent_again(maker), *_chances(maker)]
+
+
+def _sum(maker: Maker, name: str) -> float:
+    """Over all ends."""
+    ends = (end for batch in maker.point.batches for end in batch.ends.values())
+    return float(sum(end.counters.get(name, 0) for end in ends))
+
+
+def _copies(maker: Maker) -> list[Figure]:
+    """Of a byte of a message: by drivers and the kernel, of all frames, and by the ends themselves,
+    of those that carry messages."""
+    figures = []
+    for way in ("sent", "received"):
+        frames = _sum(maker, f"frames_{way}")
+        carrying = _sum(maker, f"packets_{way}") or frames
+        if frames:
+            copies = _sum(maker, f"driver_copies_{way}") / frames
+            copies += _sum(maker, f"own_copies_{way}") / carrying
+            figures.append(maker.figure(f"copies_{way}", copies, int(frames)))
+    return figures
+
+
+def _sent_again(maker: Maker) -> list[Figure]:
+    again, sent = int(_sum(maker, "packets_resent")), int(_sum(maker, "packets_sent"))
+    if not sent:
+        return []
+    batches = len(maker.point.batches)
+    counts = {"time_outs": "events_time_out", "nacks_sent": "nacks_sent"}
+    return [
+        maker.ratio("retransmitted_ratio", again, sent + again, method=_AGAIN),
+        *(
+            maker.figure(name, _sum(maker, key) / batches, batches, method=_AGAIN)
+            for name, key in counts.items()
+        ),
+    ]
+
+
+def _chances(maker: Maker) -> list[Figure]:
+    """c, 1 - a and f of Eqs. (4.11)-(4.13), as of a simulation."""
+    chances = chances_of(maker.point.batches)
+    if chances is None:
+        return []
+    flows = sum(len(event_runs(end)) for b in maker.point.batches for end in b.ends.values())
+    values = {
+        "loss_chance_ratio": chances.c,
+        "severity_ratio": 1.0 - chances.a,
+        "last_time_out_ratio": chances.f,
+    }
+    return [maker.figure(n, v, flows, method=_CHANCES) for n, v in values.items()]
