@@ -38,7 +38,7 @@ HostsArgument = Annotated[
     str, typer.Argument(metavar="HOSTS", help="As `lab:h[1-8]`, or names for ssh: `node[01-16]`.")
 ]
 OverOption = Annotated[
-    str, typer.Option("--over", metavar="NAME", help="The transport: udp, tcp or mpi.")
+    str, typer.Option("--over", metavar="NAME", help="The transport: link, udp, tcp or mpi.")
 ]
 AsOption = Annotated[
     str | None,
