@@ -152,7 +152,7 @@ _ROWS = (
     Transport(
         "link",
         "Link",
-        tests=(*_PLAIN, "incast", *_STREAMS_OF_MANY, "all-pairs"),
+        tests=(*_PLAIN, "incast", *_STREAMS_OF_MANY, "bisection", "bursts", "all-pairs", *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,

@@ -129,7 +129,8 @@ def burst_blocks(plan: Plan) -> list[dict[str, Any]]:
 
 def burst_block(plan: Plan, row: Test) -> dict[str, Any]:
     """Of full packets, with room for them at the sinks."""
-    return _block(plan, row, [plan.packet_bytes]) | {"options": {"target_buffer": SINK_BUFFER}}
+    options = {"target_buffer": SINK_BUFFER} if plan.carrier.has_sockets else {}
+    return _block(plan, row, [plan.packet_bytes]) | {"options": options}
 
 
 def held_out_blocks(plan: Plan, unseen: Sequence[int]) -> list[dict[str, Any]]:

@@ -255,7 +255,7 @@ def _measured(
                 yield seen("network", float(np.median(parts["network"])) / 2.0)
     if (
         point.kind.is_one_way_stream
-        and point.carrier.counts_datagrams
+        and point.counts_datagrams
         and point.spec.rate_bit_per_s is None
     ):
         for batch in point.batches:
@@ -301,7 +301,7 @@ def _is_to_one(point: Point) -> bool:
 def _flooded_ns(point: Point) -> Iterator[float]:
     """The mean time between messages at the one host, of each batch, whoever sent them."""
     for batch in point.batches:
-        if point.carrier.counts_datagrams:
+        if point.counts_datagrams:
             gap_ns = _gap_of_all_ns(batch)
         else:
             received = stream_rates_bit_per_s(batch)[1]

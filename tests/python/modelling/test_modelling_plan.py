@@ -34,7 +34,7 @@ def test_each_test_needs_its_hosts() -> None:
     }
 
 
-@pytest.mark.parametrize("over", ["udp", "tcp"])
+@pytest.mark.parametrize("over", ["udp", "tcp", "link"])
 @pytest.mark.parametrize("hosts", [2, 4, 8])
 def test_what_is_held_out_is_forty_points_that_no_fit_has_seen(over: str, hosts: int) -> None:
     plan = plan_of(over, HOSTS[:hosts], None)
@@ -49,7 +49,7 @@ def test_what_is_held_out_is_forty_points_that_no_fit_has_seen(over: str, hosts:
     assert points >= 40
 
 
-@pytest.mark.parametrize("over", ["udp", "tcp", "mpi"])
+@pytest.mark.parametrize("over", ["udp", "tcp", "link", "mpi"])
 def test_the_blocks_are_a_study(over: str) -> None:
     plan = plan_of(over, ["local"] * 4 if over == "mpi" else HOSTS[:4], None)
     content = study_content(plan, "model-measure", measured_blocks(plan))
