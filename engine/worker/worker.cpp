@@ -244,4 +244,15 @@ void Worker::close_all() {
 
 OwnTraffic Worker::own_traffic() const { return session_ ? session_->own_traffic() : OwnTraffic{}; }
 
+std::string any_of(std::span<const std::string_view> names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (i != 0) {
+            text += i + 1 == names.size() ? " or " : ", ";
+        }
+        text += names[i];
+    }
+    return text;
+}
+
 } // namespace sonde
