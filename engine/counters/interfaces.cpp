@@ -1,9 +1,11 @@
 #include "counters/interfaces.hpp"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,8 +20,6 @@
 #include <memory>
 #include <string>
 #include <system_error>
-
-#include "core/numeric_address.hpp"
 
 namespace sonde {
 namespace {
@@ -135,6 +135,21 @@ void add_device(json& facts, int socket, const char* name) {
     add_flag(facts, prefix + "gro", device, ETHTOOL_GGRO);
 }
 
+// Empty for what is no address of the internet. Not by getnameinfo: see transport/socket.
+std::string address_text(const ifaddrs& one) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (one.ifa_addr->sa_family == AF_INET) {
+        const auto& ipv4 = *reinterpret_cast<const sockaddr_in*>(one.ifa_addr);
+        return ::inet_ntop(AF_INET, &ipv4.sin_addr, text.data(), text.size());
+    }
+    if (one.ifa_addr->sa_family != AF_INET6) {
+        return "";
+    }
+    const auto& ipv6 = *reinterpret_cast<const sockaddr_in6*>(one.ifa_addr);
+    const std::string said = ::inet_ntop(AF_INET6, &ipv6.sin6_addr, text.data(), text.size());
+    return ipv6.sin6_scope_id == 0 ? said : said + "%" + one.ifa_name;
+}
+
 void add_addresses(json& facts) {
     ifaddrs* list = nullptr;
     if (::getifaddrs(&list) != 0) {
@@ -143,7 +158,7 @@ void add_addresses(json& facts) {
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, ::freeifaddrs);
     std::map<std::string, int> counts;
     for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
-        const std::string text = one->ifa_addr == nullptr ? "" : address_text(one->ifa_addr);
+        const std::string text = one->ifa_addr == nullptr ? "" : address_text(*one);
         if (text.empty()) {
             continue;
         }

@@ -389,7 +389,8 @@ VirtualTime Fabric::ready_for(const Port& output, const Held& held) const noexce
 }
 
 void Fabric::hold_at_outputs(std::uint32_t input, const Held& held) {
-    Switch& at = switches_[ports_[input].of_switch];
+    const Switch& at = switches_[ports_[input].of_switch];
+    VirtualTime last_ready = ports_[input].last_ready;
     for (const std::uint32_t index : at.ports) {
         Port& port = ports_[index];
         if (!held.outputs.test(port.number)) {
@@ -401,14 +402,18 @@ void Fabric::hold_at_outputs(std::uint32_t input, const Held& held) {
         }
         frames_.share(held.frame);
         take_room(port, held);
-        const VirtualTime ready = ready_for(port, held);
-        if (ready > held.ready) { // it must not hold a line that others could use before
+        // Whole frames are ready in the order in which they came. Else one must not hold a line
+        // that others could use before, and none that came by the same port behind it goes ahead.
+        const VirtualTime ready = std::max(ready_for(port, held), ports_[input].last_ready);
+        if (at.plan.cut_through && ready > now_) {
+            last_ready = std::max(last_ready, ready);
             schedule(Kind::ready, ready, port.out_line, held.frame, held.tail, input);
         } else {
             port.queue.push_back(held);
             start_output(index);
         }
     }
+    ports_[input].last_ready = last_ready;
 }
 
 void Fabric::get_ready(const Event& event) {

@@ -124,7 +124,8 @@ private:
         Capacity capacity;
         std::deque<Held> queue; // of its input or for its output, as the architecture has it
         Level level;
-        std::int64_t came_by = 0; // frames in the switch that came by this port
+        std::int64_t came_by = 0;   // frames in the switch that came by this port
+        VirtualTime last_ready = 0; // cut-through: of what came by this port
         bool asked_to_pause = false;
         VirtualTime last_ask = 0;         // when what it last asked for is heard
         std::deque<std::uint32_t> asking; // input-buffered: inputs whose heads want this output
@@ -138,7 +139,7 @@ private:
         Level level; // shared
     };
     // input_free: a head has been read by the output of that line; ready: what waits for that line
-    // may leave, where others could use the line before.
+    // may leave.
     enum class Kind : std::uint8_t { line_free, input_free, ready, pause, resume, arrival };
     struct Event {
         VirtualTime at = 0;

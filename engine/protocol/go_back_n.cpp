@@ -22,7 +22,7 @@ void Sender::reserve(std::uint32_t packets) {
 // By doubling: most pairs of a complete exchange never have many packets under way.
 void Sender::grow(std::uint32_t room) {
     room = std::max(room, least_room);
-    auto more = std::make_unique<Slot[]>(room);
+    auto more = std::make_unique<Slot[]>(room); // NOLINT(*-avoid-c-arrays)
     for (Sequence number = base_; number != next_; ++number) {
         more[number & (room - 1)] = slot(number);
     }

@@ -44,7 +44,7 @@ std::uint32_t Flows::add(std::uint32_t source, std::uint32_t target) {
                                    std::to_string(size_) + " pairs of hosts");
     }
     if ((size_ & block_mask) == 0) {
-        blocks_.push_back(std::make_unique<Flow[]>(block_mask + 1));
+        blocks_.push_back(std::make_unique<Block>());
     }
     const std::uint32_t number = size_++;
     (*this)[number].source = source;

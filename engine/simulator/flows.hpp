@@ -1,6 +1,8 @@
 // What goes from one host to another: packets with numbers, in messages.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -38,7 +40,7 @@ public:
     explicit Flows(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
     [[nodiscard]] Flow& operator[](std::uint32_t index) noexcept {
-        return blocks_[index >> block_bits][index & block_mask];
+        return (*blocks_[index >> block_bits])[index & block_mask];
     }
     // The flow from one host to another; it is made where there is none yet.
     [[nodiscard]] std::uint32_t find(std::uint32_t source, std::uint32_t target);
@@ -49,6 +51,7 @@ public:
 private:
     static constexpr std::uint32_t block_bits = 10;
     static constexpr std::uint32_t block_mask = (1U << block_bits) - 1;
+    using Block = std::array<Flow, std::size_t{1} << block_bits>;
 
     // Targets of one source. Targets that follow each other stand beside each other: in a complete
     // exchange each host goes through its partners, and finds the next one in the same cache line.
@@ -65,7 +68,7 @@ private:
     void widen(Row& row);
     [[nodiscard]] std::uint32_t add(std::uint32_t source, std::uint32_t target);
 
-    std::vector<std::unique_ptr<Flow[]>> blocks_; // a flow keeps its place in memory
+    std::vector<std::unique_ptr<Block>> blocks_; // a flow keeps its place in memory
     std::uint32_t size_ = 0;
     std::vector<Row> rows_; // by source
     std::uint64_t table_bytes_ = 0;

@@ -246,9 +246,9 @@ void Network::queue_at_output(const SwitchKind& kind, std::uint32_t out_index,
     if (kind.pause) {
         count_in(packet.came_by, kind, packet.bytes);
     }
-    // One that is not ready must not hold a line that others could use.
-    const bool later = packet.ready_at > events_.now() + kind.latency;
-    if (packet.ready_at > events_.now() && (later || out.sharing != none)) {
+    // Whole packets are ready in the order in which they came. Else one that is not ready must not
+    // hold a line that others could use, and those behind it must not go ahead.
+    if (packet.ready_at > events_.now() && (kind.cut_through || out.sharing != none)) {
         events_.push(packet.ready_at, EventKind::ready, packet.came_by, packet_index);
     } else {
         line_up(kind, out_index, packet_index);

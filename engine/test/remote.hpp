@@ -48,7 +48,7 @@ public:
     Result origin(std::uint32_t batch) {
         begin();
         const Start start = synchronise_origin<Clock>(control_, batch, run_.fingerprint(),
-                                                      timebase_, run_.settle_ns, [] {});
+                                                      timebase_, {run_.settle_ns}, [] {});
         if (run_.check_data) {
             act<true>();
         } else {

@@ -29,14 +29,16 @@ constexpr std::int64_t default_interval_ns = 100'000'000;
 constexpr std::int64_t most_rounds = 65'536;
 constexpr std::int64_t most_members = 512;
 
-constexpr std::array<std::pair<std::string_view, Test>, 6> test_names{{
+constexpr std::array<std::pair<std::string_view, Test>, 7> test_names{{
     {"latency", Test::latency},
     {"pingpong", Test::pingpong},
     {"stream", Test::stream},
     {"duplex", Test::duplex},
     {"open_loop", Test::open_loop},
     {"bounds", Test::bounds},
+    {"overheads", Test::overheads},
 }};
+constexpr std::int64_t most_wait_ns = 1'000'000'000;
 
 void read_extent(Fields& fields, RunParameters& run) {
     const auto count = fields.optional_integer("count", 1, most_count);
@@ -82,6 +84,14 @@ void read_rounds(Fields& fields, RunParameters& run) {
     }
 }
 
+void read_wait(Fields& fields, RunParameters& run) {
+    const auto wait_ns = fields.optional_integer("wait_ns", 1, most_wait_ns);
+    if (wait_ns.has_value() != (run.test == Test::overheads)) {
+        throw Failure("bad_request", "request: wait_ns goes with test overheads, which needs it");
+    }
+    run.wait_ns = wait_ns.value_or(0);
+}
+
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
     hash ^= value + 0x9E3779B97F4A7C15ULL + (hash << 6U) + (hash >> 2U);
     return hash * 0xBF58476D1CE4E5B9ULL;
@@ -93,8 +103,8 @@ Test read_test(Fields& fields) {
         return *test;
     }
     throw Failure("bad_request", "request: test is " + name +
-                                     ", expected latency, pingpong, stream, duplex or open_loop; "
-                                     "others need MPI");
+                                     ", expected latency, pingpong, stream, duplex, open_loop or "
+                                     "overheads; others need MPI");
 }
 
 } // namespace
@@ -132,6 +142,7 @@ std::uint64_t RunParameters::fingerprint() const noexcept {
     hash = mix(hash, static_cast<std::uint64_t>(duration_ns));
     hash = mix(hash, static_cast<std::uint64_t>(rate_bit_per_s));
     hash = mix(hash, (record_messages ? 1U : 0U) + (check_data ? 2U : 0U));
+    hash = mix(hash, static_cast<std::uint64_t>(wait_ns));
     return mix(hash, seed);
 }
 
@@ -158,6 +169,11 @@ void read_common_parameters(Fields& fields, RunParameters& run) {
     run.start_at_ns =
         fields.optional_integer("start_at_ns", 1, std::numeric_limits<std::int64_t>::max())
             .value_or(0);
+    run.silent_start = fields.flag("silent_start", false);
+    if (run.silent_start && run.start_at_ns == 0) {
+        throw Failure("bad_request", "request: silent_start goes with start_at_ns");
+    }
+    read_wait(fields, run);
     run.timeout_ns = take_timeout(fields);
 }
 

@@ -11,7 +11,7 @@
 
 namespace sonde {
 
-enum class Test : std::uint8_t { latency, pingpong, stream, duplex, open_loop, bounds };
+enum class Test : std::uint8_t { latency, pingpong, stream, duplex, open_loop, bounds, overheads };
 
 // None where no test between two ends is called so.
 [[nodiscard]] std::optional<Test> test_named(std::string_view name) noexcept;
@@ -33,6 +33,10 @@ struct RunParameters {
     MeetingParameters meeting;    // of a target with rounds
     std::int64_t settle_ns = 0;   // the ends exchange frames for so long before they start
     std::int64_t start_at_ns = 0; // by the origin's host clock; 0: as soon as both ends are ready
+    // Whoever has waited for start_at_ns says so beforehand: nothing of the control connection is
+    // on its way while the messages leave.
+    bool silent_start = false;
+    std::int64_t wait_ns = 0; // of overheads: from a message to the call that takes its answer
     std::int64_t timeout_ns = 0;
 
     // The most messages that this run can have; sample buffers are made for it.

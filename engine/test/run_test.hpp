@@ -12,6 +12,7 @@
 #include "core/failure.hpp"
 #include "test/duplex.hpp"
 #include "test/open_loop.hpp"
+#include "test/overheads.hpp"
 #include "test/result.hpp"
 #include "test/round_trip.hpp"
 #include "test/rounds.hpp"
@@ -74,6 +75,8 @@ public:
                 return rank_ == 0 ? open_loop_origin() : round_trip_target();
             }
             break;
+        case Test::overheads:
+            return rank_ == 0 ? overheads_origin() : round_trip_target();
         case Test::bounds:
             break;
         }
@@ -108,6 +111,20 @@ private:
         finish(end.last_arrival_ticks());
         end.report(result_);
         end.report_stages(result_, path_, timebase_);
+        return std::move(result_);
+    }
+
+    Result overheads_origin() {
+        OverheadsOrigin<Path> end(run_);
+        begin();
+        end.template play<Clock>(path_, start_, timebase_);
+        say_sent(control_, end.sent());
+        const Totals received = hear_received(control_);
+        if constexpr (!Path::datagrams) {
+            require_complete(end.sent(), received);
+        }
+        finish(Clock::now());
+        end.report(result_, timebase_);
         return std::move(result_);
     }
 
@@ -341,7 +358,8 @@ private:
         timebase_.refresh(); // the clocks of both ends are compared now
         start_ = rank_ == 0
                      ? synchronise_origin<Clock>(control_, batch_, run_.fingerprint(), timebase_,
-                                                 run_.settle_ns, [this] { await_start(); })
+                                                 {run_.settle_ns, run_.silent_start},
+                                                 [this] { await_start(); })
                      : synchronise_target<Clock>(control_, run_.fingerprint(), timebase_);
     }
 

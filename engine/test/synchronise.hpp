@@ -63,13 +63,19 @@ void settle(Control& control, const Frame& sync1, const Timebase& timebase,
     }
 }
 
+struct StartManner {
+    std::int64_t settle_ns = 0;
+    bool silent = false; // SYNC2 is sent before the start is awaited
+};
+
 // Settles; sends SYNC1, waits for ACKSYNC, and so on; then calls await_start, starts the clock and
 // sends SYNC2.
 template <class Clock, ControlChannel Control, class AwaitStart>
 Start synchronise_origin(Control& control, std::uint32_t batch, std::uint64_t fingerprint,
-                         const Timebase& timebase, std::int64_t settle_ns, AwaitStart await_start) {
+                         const Timebase& timebase, const StartManner& manner,
+                         AwaitStart await_start) {
     const Frame sync1{Frame::Kind::sync1, batch, fingerprint};
-    settle<Clock>(control, sync1, timebase, settle_ns);
+    settle<Clock>(control, sync1, timebase, manner.settle_ns);
     std::uint64_t shortest = UINT64_MAX;
     PeerClock peer;
     for (int round = 0; round < sync_rounds; ++round) {
@@ -82,6 +88,11 @@ Start synchronise_origin(Control& control, std::uint32_t batch, std::uint64_t fi
         if (round > 0) {
             shortest = std::min(shortest, heard - asked);
         }
+    }
+    if (manner.silent) {
+        control.send(Frame{Frame::Kind::sync2});
+        await_start();
+        return {Clock::now(), shortest, batch, peer};
     }
     await_start();
     const std::uint64_t start = Clock::now();

@@ -217,7 +217,7 @@ private:
         hooks_.before();
         timebase_.refresh(); // the clocks of both ends are compared now
         start_ = rank_ == 0 ? synchronise_origin<Clock>(control_, batch_, run_.fingerprint(),
-                                                        timebase_, run_.settle_ns, [] {})
+                                                        timebase_, {run_.settle_ns}, [] {})
                             : synchronise_target<Clock>(control_, run_.fingerprint(), timebase_);
     }
 

@@ -20,6 +20,8 @@ FLOWS_LIMIT = 512
 MOST_OF_ALL_PAIRS = 64
 """Hosts of which each asks all at once."""
 Flows = list[tuple[int, int]]
+FEWEST_FOR_TWO_SINKS = 6
+"""Two sources for each of two sinks, and both may be more or fewer."""
 FLOWS = Behind[Callable[[int], Flows]](OF_MANY)
 """(origin, target) of every flow between so many hosts."""
 
@@ -65,6 +67,23 @@ def _ring(hosts: int) -> Flows:
     return [(host, (host + 1) % hosts) for host in range(hosts)]
 
 
+@FLOWS.of("bisection")
+def _across(hosts: int) -> Flows:
+    """From the first half of the hosts to the second, so that what joins the halves is crossed."""
+    return [(host, host + hosts // 2) for host in range(hosts // 2)]
+
+
+@FLOWS.of("bursts")
+def _burst(hosts: int) -> Flows:
+    """To the last host; of six hosts or more then also from every second one to the last but one,
+    which sends nothing (:func:`burst_shapes`)."""
+    if hosts < FEWEST_FOR_TWO_SINKS:
+        return [(host, hosts - 1) for host in range(hosts - 1)]
+    sources = range(hosts - 2)
+    to_one = [(host, hosts - 1) for host in sources]
+    return to_one + [(host, hosts - 2) for host in sources if host % 2]
+
+
 @FLOWS.of("all-pairs")
 def _each_with_each(hosts: int) -> Flows:
     return [(a, b) for a in range(hosts) for b in range(hosts)]
@@ -73,3 +92,18 @@ def _each_with_each(hosts: int) -> Flows:
 @FLOWS.of("alltoall")
 def _all_to_all(hosts: int) -> Flows:
     return [(a, b) for a in range(hosts) for b in range(hosts) if a != b]
+
+
+def burst_shapes(hosts: int) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Sources, sinks and the numbers of the flows of :func:`flows_of` that send, for each shape of
+    burst that so many hosts can make: two, and all sources to one sink, and the same to two."""
+    flows = flows_of("bursts", hosts)
+    if hosts < FEWEST_FOR_TWO_SINKS:
+        return [(n, 1, tuple(range(n))) for n in sorted({2, hosts - 1})]
+    second = {source: place for place, (source, sink) in enumerate(flows) if sink == hosts - 2}
+    sources = hosts - 2 - hosts % 2  # half of them for each of two sinks
+    shapes = [(n, 1, tuple(range(n))) for n in sorted({2, 4, sources})]
+    return shapes + [
+        (n, 2, tuple(second.get(source, source) for source in range(n)))
+        for n in sorted({4, sources})
+    ]

@@ -67,6 +67,12 @@ TEST_CASE("what cannot be is refused in one sentence") {
     refused([](json& s) { s["switches"][2]["name"] = "leaf0"; }, "stands twice");
     refused([](json& s) { s["link_kinds"]["fast"]["rate_bit_per_s"] = 0; }, "rate_bit_per_s is 0");
     refused([](json& s) { s["link_kinds"]["fast"]["loss_ratio"] = 1.5; }, "loss_ratio is 1.5");
+    refused(
+        [](json& s) {
+            s["link_kinds"]["fast"]["burst"] = {{"enter_ratio", 1.5}};
+        },
+        "enter_ratio is 1.5");
+    refused([](json& s) { s["link_kinds"]["fast"]["burst"] = {{"loss", 0.5}}; }, "loss");
     refused([](json& s) { s["switch_kinds"]["leaf"]["architecture"] = "magic"; },
             "expected one of");
     refused([](json& s) { s["switch_kinds"]["leaf"]["buffer_packets"] = 0; },

@@ -28,6 +28,10 @@ NEEDED: dict[str, dict[str, Any]] = {
     "bounds": {"options": {"operation": "write"}},
     "protection": {"options": {"operation": "write", "trespass": "foreign-read"}},
     "all-pairs": {"count": 5},
+    "bisection": {"count": 5},
+    "bursts": {"count": 200},
+    "send-series": {"count": 40},
+    "overheads": {"count": 20},
 }
 """What a test cannot do without."""
 

@@ -66,12 +66,17 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
     "host_benchmarks": BASICS | NUMBERS | {"records", "launch", "report"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report", "endpoint"},
+    # Platforms measured, and their predictions held against measurements.
+    "modelling": BASICS
+    | NUMBERS
+    | {"records", "figures", "launch", "hosts", "study", "platforms", "host_benchmarks", "report"}
+    | {"schedules"},
     "schedules": BASICS,
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "lab", "hosts", "serve"}
     | {"study", "report", "peers"}
     | {"hpcbench", "mpibench", "host_benchmarks", "trace", "platforms", "simulate"}
-    | {"schedules", "compare", "history", "export", "endpoint", "watch"},
+    | {"schedules", "compare", "history", "export", "endpoint", "watch", "modelling"},
     "__main__": {"cli"},
 }
 
@@ -85,7 +90,7 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "subprocess": {"launch", "lab", "simulate"},
     "numpy": NUMBERS
     | {"records", "ranks", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
-    | {"compare", "history", "export", "platforms"},
+    | {"compare", "history", "export", "platforms", "modelling"},
     "scipy": NUMBERS,
     "orjson": {"records", "report"},
     "pybase64": {"records"},

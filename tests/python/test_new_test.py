@@ -53,7 +53,7 @@ def house(tmp_path_factory):
 
 def add_row(house):
     house.change("catalogue/test.py", NEXT, ROW + NEXT)
-    carried = 'tests=(*_PLAIN, "open_loop", *_MANY)'
+    carried = 'tests=(*_PLAIN, "open_loop", *_MANY, *_COSTS)'
     house.change("catalogue/transport.py", carried, carried.replace('"open', '"knock", "open'))
 
 

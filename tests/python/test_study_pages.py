@@ -13,6 +13,7 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 ITEMS = {
     "pvm-study.md": [*range(1, 44), 62, 65],
     "beowulf-study.md": [7, 21, 22, *range(24, 39)],
+    "tam-study.md": [*range(1, 105)],
 }
 """What each page has to have, by the number in its study's list."""
 NO = "No:"

@@ -23,8 +23,8 @@ PROBLEM = permission_problem()
 BRIEF = ("--time", "20ms", "--quiet", "--out", "runs")
 ALONE = ("schedule", "model", "man")
 """Commands that send nothing and need no host."""
-LONG = ("--simulate", "check all")
-FILES = ("cluster.json", "runs/")
+LONG = ("--simulate", "check all", "model measure", "model score")
+FILES = ("cluster.json", "mine.json", "runs/")
 """What the reader is to have."""
 SOCKETS = re.compile(
     r"(tcp|udp) node\d+ (latency|stream)"

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <ranges>
+#include <span>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -34,7 +34,6 @@ constexpr int end_patience_ms = 1000;
 constexpr std::string_view introduction_begin = "ddpro<";
 constexpr std::string_view thanks = "Thanks";
 constexpr std::string_view manual_switch = "-S";
-constexpr std::size_t user_time_field = 14 - 3; // of /proc/PID/stat, counted from its third
 constexpr std::size_t resident_field = 24 - 3;
 
 // Where files go for a while. PVM writes names into fields of 108 characters and does not look how
@@ -216,10 +215,12 @@ std::map<std::string, std::int64_t> Daemon::counters() const {
         return values;
     }
     const std::vector<std::string> fields = words_of(text.substr(name_end + 1));
+    clockid_t clock{};
+    timespec spent{};
+    if (::clock_getcpuclockid(process_, &clock) == 0 && ::clock_gettime(clock, &spent) == 0) {
+        values["pvm.daemon_cpu_ns"] = spent.tv_sec * 1'000'000'000LL + spent.tv_nsec;
+    }
     if (fields.size() > resident_field) {
-        const std::int64_t ticks = std::atoll(fields[user_time_field].c_str()) +
-                                   std::atoll(fields[user_time_field + 1].c_str());
-        values["pvm.daemon_cpu_ns"] = ticks * (1'000'000'000 / ::sysconf(_SC_CLK_TCK));
         values["pvm.daemon_resident_bytes"] =
             std::atoll(fields[resident_field].c_str()) * ::sysconf(_SC_PAGESIZE);
     }
@@ -282,8 +283,8 @@ std::string Daemon::await_question(const Patience& patience) {
         words_of(await_line(patience, "asked for the next host", [](const std::string& candidate) {
             return std::ranges::count(words_of(candidate), manual_switch) == 1;
         }));
-    std::string question; // all but the program
-    for (const std::string& word : words | std::views::drop(1)) {
+    std::string question;                                         // all but the program
+    for (const std::string& word : std::span(words).subspan(1)) { // there is the switch at least
         question += question.empty() ? word : ' ' + word;
     }
     return question;

@@ -11,7 +11,7 @@
 
 #include "core/failure.hpp"
 #include "core/netlink.hpp"
-#include "core/numeric_address.hpp"
+#include "transport/socket/numeric_address.hpp"
 
 namespace sonde {
 namespace {

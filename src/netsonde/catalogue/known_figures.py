@@ -11,6 +11,7 @@ from netsonde.catalogue.figures import (
     bounds,
     clocks,
     collectives,
+    costs,
     datagrams,
     frames,
     hosts,
@@ -28,7 +29,7 @@ from netsonde.catalogue.figures import (
 
 SUBJECTS = (
     *(latency, load, throughput, datagrams, packets, patterns, hosts, collectives, ranks, clocks),
-    *(bounds, frames),
+    *(bounds, costs, frames),
     *(pairs, simulation, programs, other_tools),
 )
 ROWS: tuple[FigureKind, ...] = tuple(row for subject in SUBJECTS for row in subject.ROWS)

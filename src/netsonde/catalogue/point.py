@@ -165,7 +165,14 @@ class Bounds(PointSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern(PointSpec):
-    """Flows between many hosts."""
+    """Flows between many hosts: the first so many of those that are named, None for all."""
+
+    hosts: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs(PointSpec):
+    """What a message costs its hosts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,6 +356,7 @@ SPECS: dict[Family, type[PointSpec]] = {
     Family.OPERATIONS: Collective,
     Family.CLOCKS: ClockReadings,
     Family.THREADS: Threads,
+    Family.COSTS: Costs,
     Family.PROGRAM: Program,
     Family.ROUNDS: AllPairs,
     Family.ALL_PAIRS: EveryPair,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from netsonde.catalogue.transport import TRANSPORTS, Transport, names_with
 
@@ -25,6 +26,7 @@ class Family(Enum):
     CLOCKS = "clocks compared"
     THREADS = "round trips of several threads"
     BOUNDS = "what limits a transport, beside messages"
+    COSTS = "what a message costs its hosts"
     PROGRAM = "runs of a user's own program"
     ROUNDS = "rounds in which all hosts meet in pairs"
     ALL_PAIRS = "round trips of all pairs of hosts, alone and all at once"
@@ -46,7 +48,12 @@ class Test:
     a least size. ``has_rounds``: all origins send one block at one instant. ``has_victim``: one
     flow is unlike the others, and alone in every other batch. ``one_in_all``: the last host is an
     end of every flow. ``by_sets``: flows can be between hosts that share none.
-    ``in_pairs``: each host has one partner, so that their number is even.
+    ``in_pairs``: each host has one partner, so that their number is even. ``grows``: asked of more
+    and more pairs at once. ``overflows``: all origins begin one block at one instant, in silence,
+    and blocks grow until somebody has no room. ``fitted_cap``: how long it is measured at most
+    where a platform is fitted to it, empty where none is; ``fitted_from``: hosts from which on it
+    says more than two do. ``held_out``: at how many sizes a platform's predictions are held
+    against it, between two hosts and among many.
     ``fewest_hosts`` is how many a pattern needs.
     ``shown_with``: parameters of a point that its name has already. ``mains``: figures that stand
     for it together. ``one_run``: what a sample is called that is a run of its own. ``usual_size``
@@ -75,6 +82,11 @@ class Test:
     one_in_all: bool = False
     by_sets: bool = False
     in_pairs: bool = False
+    grows: bool = False
+    overflows: bool = False
+    fitted_cap: str = ""
+    fitted_from: int = 2
+    held_out: tuple[int, int] = (0, 0)
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
     mains: tuple[str, ...] = ()
@@ -126,6 +138,11 @@ class Test:
         return self.family is Family.ALL_PAIRS
 
     @property
+    def takes_some_hosts(self) -> bool:
+        """Whether it can be asked of fewer hosts than are named, several numbers of them."""
+        return self.is_all_pairs or self.in_pairs
+
+    @property
     def is_of_many(self) -> bool:
         """Whether it takes all hosts that are named, not two of them."""
         return self.is_pattern or self.is_all_pairs
@@ -133,7 +150,7 @@ class Test:
     @property
     def has_like_flows(self) -> bool:
         """Whether its flows can be compared with each other."""
-        return self.is_pattern and not self.has_victim
+        return self.is_pattern and not (self.has_victim or self.grows or self.overflows)
 
     @property
     def is_operation(self) -> bool:
@@ -182,9 +199,15 @@ class Test:
         return self.is_operation or self.compares_clocks
 
     @property
+    def is_cost(self) -> bool:
+        """Whether it takes a message's cost at a host apart."""
+        return self.family is Family.COSTS
+
+    @property
     def takes_rate(self) -> bool:
         """Whether datagrams leave at a rate that can be asked for."""
-        return self.is_one_way_stream or self.is_unanswered or self.is_pattern
+        own = self.grows or self.overflows
+        return self.is_one_way_stream or self.is_unanswered or (self.is_pattern and not own)
 
     @property
     def sends_back(self) -> bool:
@@ -229,9 +252,7 @@ _FLOWS = (
 )
 
 
-def _flows(
-    name: str, *, one_in_all: bool = False, by_sets: bool = False, in_pairs: bool = False
-) -> Test:
+def _flows(name: str, **traits: Any) -> Test:
     """All flows stream for as long as the test lasts."""
     return Test(
         name,
@@ -240,10 +261,8 @@ def _flows(
         main="throughput_bit_per_s",
         tells=_FLOWS,
         asked="stream",
-        one_in_all=one_in_all,
-        by_sets=by_sets,
-        in_pairs=in_pairs,
         fewest_hosts=2,
+        **traits,
     )
 
 
@@ -266,6 +285,8 @@ _ROWS = (
         is_refined=True,
         wtime=True,
         usual_size="64",
+        fitted_cap="800ms",
+        held_out=(14, 8),
     ),
     Test(
         "pingpong",
@@ -277,6 +298,7 @@ _ROWS = (
         is_refined=True,
         wtime=True,
         in_blocks=True,
+        fitted_cap="800ms",
     ),
     Test(
         "stream",
@@ -292,6 +314,7 @@ _ROWS = (
             _AGAIN,
         ),
         wtime=True,
+        held_out=(12, 6),
     ),
     Test(
         "duplex",
@@ -307,6 +330,7 @@ _ROWS = (
         ),
         both_ways=True,
         wtime=True,
+        held_out=(8, 4),
     ),
     Test(
         "open_loop",
@@ -379,11 +403,12 @@ _ROWS = (
         one_in_all=True,
         fewest_hosts=2,
         in_blocks=True,
+        held_out=(0, 6),
     ),
-    _flows("converge", one_in_all=True),
+    _flows("converge", one_in_all=True, fitted_cap="1500ms", fitted_from=3, held_out=(0, 6)),
     _flows("outcast", one_in_all=True),
     _flows("pairs", by_sets=True, in_pairs=True),
-    _flows("ring", by_sets=True),
+    _flows("ring", by_sets=True, held_out=(0, 6)),
     _flows("alltoall", by_sets=True),
     Test(
         "victim",
@@ -400,6 +425,64 @@ _ROWS = (
         has_victim=True,
         fewest_hosts=3,
         usual_size="64",
+    ),
+    Test(
+        "bisection",
+        "bisection",
+        Family.PATTERN,
+        main="bisection_round_trip_median_ns",
+        tells=(
+            ("one_pair_round_trip_median_ns", "one pair"),
+            ("bisection_round_trip_median_ns", "all pairs"),
+            ("bisection_slowdown_times", "times"),
+        ),
+        asked="latency",
+        grows=True,
+        in_pairs=True,
+        fewest_hosts=2,
+        usual_size="64",
+        fitted_cap="1500ms",
+        fitted_from=4,
+        held_out=(6, 4),
+    ),
+    Test(
+        "bursts",
+        "bursts",
+        Family.PATTERN,
+        main="burst_lost_ratio",
+        tells=(
+            ("burst_lost_ratio", "lost of the largest"),
+            ("burst_passed_messages", "passed whole"),
+            ("burst_room_messages", "room found"),
+        ),
+        asked="stream",
+        overflows=True,
+        fewest_hosts=3,
+        fitted_cap="10s",
+        fitted_from=3,
+    ),
+    Test(
+        "send-series",
+        "series of sends",
+        Family.COSTS,
+        main="send_cost_median_ns",
+        tells=(("send_cost_median_ns", "a send"), ("send_equilibrium_ns", "when all is full")),
+        asked="stream",
+        fitted_cap="3s",
+    ),
+    Test(
+        "overheads",
+        "overheads",
+        Family.COSTS,
+        main="receive_cost_median_ns",
+        tells=(
+            ("send_cost_median_ns", "a send"),
+            ("receive_cost_median_ns", "a receive"),
+            ("arrival_cost_median_ns", "an arrival"),
+            ("arrivals_rejected_ratio", "rejected"),
+        ),
+        usual_size="64",
+        fitted_cap="1s",
     ),
     Test(
         "collective",

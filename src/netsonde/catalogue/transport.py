@@ -145,13 +145,14 @@ class Transport:
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
 _STREAMS_OF_MANY = ("converge", "outcast", "pairs", "ring", "alltoall")
-_MANY = ("incast", *_STREAMS_OF_MANY, "victim", "all-pairs")
+_MANY = ("incast", *_STREAMS_OF_MANY, "victim", "bisection", "all-pairs")
+_COSTS = ("send-series", "overheads")
 
 _ROWS = (
     Transport(
         "link",
         "Link",
-        tests=(*_PLAIN, "incast", *_STREAMS_OF_MANY, "all-pairs"),
+        tests=(*_PLAIN, "incast", *_STREAMS_OF_MANY, "bisection", "bursts", "all-pairs", *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,
@@ -203,7 +204,7 @@ _ROWS = (
     Transport(
         "udp",
         "UDP",
-        tests=(*_PLAIN, "open_loop", "generate", *_MANY),
+        tests=(*_PLAIN, "open_loop", "generate", *_MANY, "bursts", *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,
@@ -231,7 +232,7 @@ _ROWS = (
     Transport(
         "tcp",
         "TCP",
-        tests=(*_PLAIN, "open_loop", *_MANY),
+        tests=(*_PLAIN, "open_loop", *_MANY, *_COSTS),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.SEGMENTS,
@@ -276,7 +277,7 @@ _ROWS = (
     Transport(
         "mpi",
         "MPI",
-        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs"),
+        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs", *_COSTS),
         worker="sonde-mpi",
         ends=Ends.RANKS,
         framing=Framing.SEGMENTS,

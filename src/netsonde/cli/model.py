@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
-from netsonde.cli.output import JsonOption, answer
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption, answer
 from netsonde.errors import UsageError
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share, parse_size_bytes
 
@@ -34,6 +34,17 @@ TreeOption = Annotated[
     typer.Option("--tree", metavar="SHAPE", help="Hosts at a switch, switches: `8x2`, `8x4x2`."),
 ]
 
+HostsArgument = Annotated[
+    str, typer.Argument(metavar="HOSTS", help="As `lab:h[1-8]`, or names for ssh: `node[01-16]`.")
+]
+OverOption = Annotated[
+    str, typer.Option("--over", metavar="NAME", help="The transport: link, udp, tcp or mpi.")
+]
+AsOption = Annotated[
+    str | None,
+    typer.Option("--as", metavar="MODEL", help="Only as logp, loggp, plogp or hockney."),
+]
+
 
 @app.command()
 def show(
@@ -41,15 +52,133 @@ def show(
         str | None,
         typer.Argument(metavar="[PLATFORM]", help="A name or a JSON file; else all names."),
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw its laws as a page.")
+    ] = None,
+    as_model: AsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a platform: each parameter with its origin, and what follows from all of them.
 
-    Example: `netsonde model show fe-326`
+    Examples: `netsonde model show fe-326`, `netsonde model show ./mine.json --plot mine.html`,
+    `netsonde model show fe-326 --as loggp`
     """
     from netsonde.platforms.answers import show_answer  # late: these need numpy
 
-    say(show_answer(platform), as_json)
+    if platform is None and (plot or as_model):
+        raise UsageError("--plot and --as are of one platform; name it")
+    say(show_answer(platform, as_model), as_json)
+    if plot is not None and platform is not None:
+        from netsonde.modelling.show import write_platform_page
+        from netsonde.platforms.read import find_platform
+
+        write_platform_page(find_platform(platform), plot)
+
+
+@app.command()
+def export(
+    platform: PlatformArgument,
+    to: Annotated[str, typer.Option("--to", metavar="NAME", help="simgrid or loggopsim.")],
+    ranks: Annotated[
+        int | None, typer.Option("-p", "--ranks", metavar="N", help="Hosts; else the platform's.")
+    ] = None,
+) -> None:
+    """Print a platform in another simulator's form: SimGrid's XML, or LogGOPSim's options.
+
+    Example: `netsonde model export ./mine.json --to simgrid -p 16 > mine.xml`
+    """
+    from netsonde.platforms.export import exported
+    from netsonde.platforms.read import find_platform
+
+    typer.echo(exported(find_platform(platform), to, ranks), nl=False)
+
+
+@app.command()
+def measure(
+    hosts: HostsArgument,
+    over: OverOption = "udp",
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the platform.")] = "measured",
+    rate: RateOption = None,
+    packet: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Payload of a full packet; else Ethernet's.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="NAME", help="`bursts`: B_L and the buffers alone.")
+    ] = None,
+    as_model: AsOption = None,
+    platform: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the platform here.")
+    ] = None,
+    out: OutOption = RUNS,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Measure the model's parameters between hosts: each with its interval, method and run.
+
+    Examples: `netsonde model measure 'lab:h[1-8]' --platform mine.json`,
+    `netsonde model measure 'node[01-16]' --over tcp --rate 10G`
+    """
+    import sys
+
+    from netsonde.cli.progress import Shown
+    from netsonde.hosts import split_hosts
+    from netsonde.modelling.measure import measure as measured
+    from netsonde.modelling.plan import plan_of
+    from netsonde.platforms.answers import measured_answer
+
+    if only not in (None, "bursts"):
+        raise UsageError(f"--only {only}: expected bursts")
+    line = None if rate is None else float(parse_rate_bit_per_s(rate))
+    plan = plan_of(over, split_hosts(hosts), None if packet is None else parse_size_bytes(packet))
+    shown = Shown(quiet or as_json, notices=not as_json)
+    fitted, run = measured(
+        plan,
+        out,
+        sys.argv,
+        shown,
+        rate_bit_per_s=line,
+        name=name,
+        only_bursts=only is not None,
+        notice=lambda text: typer.echo(f"netsonde: {text}", err=True),
+    )
+    found = measured_answer(fitted, run, platform, as_model)
+    if as_json or not quiet:
+        say(found, as_json)
+
+
+@app.command()
+def score(
+    platform: PlatformArgument,
+    hosts: HostsArgument,
+    over: OverOption = "udp",
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw predicted and measured as a page.")
+    ] = None,
+    out: OutOption = RUNS,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Hold a platform's predictions against fresh measurements of what its fit has not seen.
+
+    HOSTS may also be the directory of a run, whose points are then held against it.
+
+    Examples: `netsonde model score ./mine.json 'lab:h[1-8]'`,
+    `netsonde model score ./mine.json runs/20260101-120000-model-score --html score.html`
+    """
+    import sys
+
+    from netsonde.cli.progress import Shown
+    from netsonde.modelling.score import measure_and_score
+    from netsonde.modelling.show import score_document, score_lines, write_score_page
+    from netsonde.platforms.read import find_platform
+
+    known = find_platform(platform)
+    shown = Shown(quiet or as_json, notices=not as_json)
+    found = measure_and_score(known, hosts, over, out, sys.argv, shown)
+    if as_json or not quiet:
+        answer(score_document(known, found), score_lines(known, found), as_json)
+    if html is not None:
+        write_score_page(known, found, html)
 
 
 @app.command()
@@ -89,12 +218,19 @@ def predict(
         bool,
         typer.Option("--simulate", help="Simulate it packet by packet as well, on one switch."),
     ] = False,
+    times: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Quantiles as well, convolved from this run's single messages."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what an algorithm takes on a platform, by formula.
 
     Examples: `netsonde model predict alltoall/group-shuffle --platform fe-326 -p 16 --size 1M`,
-    `netsonde model predict broadcast --platform hydra-myrinet -p 32 --size 12k`
+    `netsonde model predict broadcast --platform hydra-myrinet -p 32 --size 12k`,
+    `netsonde model predict broadcast/binomial --platform ./mine.json -p 8 --times runs/TIME-sizes`
     """
     from netsonde.platforms.answers import algorithms_answer, parse_options, predict_answer
 
@@ -105,6 +241,14 @@ def predict(
         raise UsageError("a prediction needs --platform; netsonde model show lists those there are")
     options = parse_options(fan_out, tree, segment, gamma)
     found = predict_answer(algorithm, platform, ranks, parse_size_bytes(size), options, simulate)
+    if times is not None:
+        from netsonde.modelling.distributions import convolve_schedule
+        from netsonde.modelling.show import with_quantiles
+
+        if "/" not in algorithm:
+            raise UsageError(f"--times takes one algorithm; {algorithm!r} is a family")
+        drawn = convolve_schedule(algorithm, ranks, parse_size_bytes(size), times)
+        found = with_quantiles(found, drawn)
     say(found, as_json)
 
 

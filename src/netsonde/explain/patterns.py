@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Pattern
 from netsonde.catalogue.transport import transport_row
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of
+from netsonde.figures.alike import HOSTS, LAUNCH, alike
 from netsonde.figures.patterns import (
     flow_times_ns,
     round_times_ns,
@@ -17,6 +19,7 @@ from netsonde.figures.patterns import (
 )
 from netsonde.figures.throughput import flow_rates_bit_per_s
 from netsonde.figures.time_outs import least_time_out_ns
+from netsonde.model.capacity import ceiling
 from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
 from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_rate, format_time
@@ -27,6 +30,7 @@ LOST_NOTABLE = 0.05
 """A share of all time from which on timeouts are worth a word: few rounds may cost most of it."""
 COLLAPSED = 0.8
 """Below this share of what the link carries in full rounds, throughput has collapsed."""
+SUM = "throughput_bit_per_s"
 SPREAD_NOTABLE = 0.1
 """Starts that are apart by such a share of a round do not count as common."""
 
@@ -210,3 +214,33 @@ def _finding(point: Point, best: dict[str, float], slow: dict[str, float], usual
         ids_of([point]),
         place=", ".join(names[:4]),
     )
+
+
+def sum_of_pairs(seen: Seen) -> Iterator[Finding]:
+    """Where the sum of pairs that stream at once stops growing with their number."""
+    found = [p for p in seen.run.points if p.kind.in_pairs and p.batches and _hosts_of(p)]
+    for same in alike(found, HOSTS, LAUNCH):
+        rates: dict[int, list[float]] = {}
+        for point in same:
+            if value := seen.value(SUM, point.id):
+                rates.setdefault(_hosts_of(point) // 2, []).append(value)
+        sums = {pairs: float(np.median(values)) for pairs, values in rates.items()}
+        end = ceiling(sums)
+        if end is None:
+            continue
+        shown = ", ".join(f"{n} {format_rate(sums[n])}" for n in sorted(sums))
+        yield Finding(
+            "note",
+            f"From {format_count(end.pairs, 'pair')} at once on the sum does not grow: all carry "
+            f"{format_rate(end.rate)} together ({same[0].carrier.title}).",
+            f"By pairs at once: {shown}. So many as {max(sums)} that share nothing would carry "
+            f"{format_rate(end.free)}.",
+            "It may be what a switch or a link between switches carries in all. Hosts of one "
+            "machine share its CPUs, which has the same look: see their load.",
+            tuple(p.id for p in same),
+        )
+
+
+def _hosts_of(point: Point) -> int:
+    """Of those that are named the first so many; 0 where all took part."""
+    return point.spec.of(Pattern).hosts or 0

@@ -154,6 +154,7 @@ SYMPTOMS: tuple[Rule, ...] = (
 CIRCUMSTANCES: tuple[Rule, ...] = (
     Rule("layers", layers.layers, (needs.ROUND_TRIPS,)),
     Rule("layers-of-rate", layers.throughput_layers, (needs.STREAM,)),
+    Rule("sum-of-pairs", patterns.sum_of_pairs, (needs.FLOWS,), "possible"),
     Rule("route-of-daemons", task_rules.route_of_daemons, (needs.TASKS,), "likely"),
     Rule("best-of-swept", simulated_sweeps.best_of_swept, (needs.SIMULATED,)),
     Rule("size-breaks", protocols.breaks_over_sizes, (needs.COLLECTIVE,), "likely"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import ids_of, point_in_words
+from netsonde.explain.evidence import growth, ids_of, point_in_words
 from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_time
 
@@ -14,6 +14,7 @@ MEDIAN = "round_trip_median_ns"
 ONE_FRAGMENT_BYTES = 4000
 """PVM's daemons send what fits into 4080 bytes with its headers as one datagram. Longer messages go
 in several, whose hops overlap, so that their times do not add up."""
+DAEMON_CPU = "pvm.daemon_cpu_ns"
 TOLD = 4
 DIRECT, NORMAL = "direct", "normal"
 
@@ -47,6 +48,10 @@ class _Hops:
     local_ns: float
     datagram_ns: float
     points: tuple[str, ...]
+    whole_cpu_ns: float | None = None
+    local_cpu_ns: float | None = None
+    """CPU time of the daemons for a round trip, ns: of both, and of the one; None where not told.
+    """
 
     @property
     def sum_ns(self) -> float:
@@ -69,15 +74,34 @@ def route_of_daemons(seen: Seen) -> Iterator[Finding]:
         f"{format_time(h.sum_ns)}, and {h.left_ratio:+.0%} are left"
         for h in found[:TOLD]
     )
+    works = "; ".join(filter(None, map(_work_in_words, found[:TOLD])))
     yield Finding(
         "note",
         f"A round trip of {bytes_in_words(least.size)} through the daemons takes "
         f"{format_time(least.whole_ns)}: the local hops {format_time(least.local_ns)}, the UDP hop "
         f"{format_time(least.datagram_ns)}.",
         f"{told}. The local hops are those of two tasks on one host, the UDP hop is netsonde's own "
-        "round trip of a datagram.",
+        f"round trip of a datagram.{f' {works}.' if works else ''}",
         points=tuple(dict.fromkeys(p for h in found for p in h.points)),
     )
+
+
+def _work_in_words(hops: _Hops) -> str:
+    """What two daemons do more than one, which is in no hop but for the datagram's two calls."""
+    if hops.whole_cpu_ns is None or hops.local_cpu_ns is None:
+        return ""
+    return (
+        f"Of {bytes_in_words(hops.size)} the two daemons take {format_time(hops.whole_cpu_ns)} of "
+        f"CPU time, {format_time(hops.whole_cpu_ns - hops.local_cpu_ns)} more than the one, and "
+        f"{format_time(hops.whole_ns - hops.sum_ns)} are left"
+    )
+
+
+def _daemons_ns(point: Point, ranks: tuple[int, ...]) -> float | None:
+    """CPU time of the daemons of some ends for a round trip; None where a snapshot lacks it."""
+    spent = [growth(point, rank, DAEMON_CPU) for rank in ranks]
+    trips = point.counter("messages_sent", 0)
+    return sum(spent) / trips if trips and all(spent) else None
 
 
 def _hops(seen: Seen) -> Iterator[_Hops]:
@@ -96,6 +120,8 @@ def _hops(seen: Seen) -> Iterator[_Hops]:
             seen.value(MEDIAN, within.id),
             seen.value(MEDIAN, datagram.id),
             ids_of((whole, within, datagram)),
+            _daemons_ns(whole, (0, 1)),
+            _daemons_ns(within, (0,)),
         )
 
 

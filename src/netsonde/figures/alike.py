@@ -61,6 +61,7 @@ CONGESTION_CONTROL = _factor("congestion control", "options.congestion_control",
 BUFFER = _factor(
     "buffer", *(f"options.{n}buffer" for n in ("", "receive_", "target_")), "label"
 )  # fmt: skip
+HOSTS = _factor("number of hosts", "hosts", "label")
 THREADS = _factor("threads", "threads", "thread_level", "communicators", "warm_up")
 TECHNIQUE = _factor(
     "technique",

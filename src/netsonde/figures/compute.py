@@ -18,6 +18,7 @@ from netsonde.catalogue.test import TESTS
 from netsonde.figures import (  # noqa: F401  each registers what makes figures of its tests
     all_pairs,
     bounds,
+    costs,
     every_pair,
     mpi_figures,
     pattern_figures,

@@ -8,6 +8,7 @@ import select
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,26 @@ def switch_stats(lab: Lab, *, forget: bool = False) -> dict[str, Any]:
     frames = found["loop"]["read_frames"]
     found["loop"]["cpu_per_frame_ns"] = found["loop"]["cpu_ns"] / frames if frames else None
     return found
+
+
+@dataclass(frozen=True)
+class SwitchGate:
+    """The gate of a lab's switch."""
+
+    lab: Lab
+
+    def close(self) -> None:
+        """From now on no host's line starts a frame."""
+        self.lab.ask_switch("gate", {"open": False})
+
+    def open(self) -> None:
+        """All that waits begins now."""
+        self.lab.ask_switch("gate", {"open": True})
+
+
+def switch_gate(lab: Lab) -> SwitchGate | None:
+    """None where the lab has a bridge, which holds nothing back."""
+    return None if lab.spec.fabric is None else SwitchGate(lab)
 
 
 def begin_watch(lab: Lab) -> int:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import Protocol
 
 from netsonde.errors import HostError
 from netsonde.launch.clocks import Clocks
@@ -26,11 +27,29 @@ STARTED_AT_ONCE = 8
 that log in at once."""
 
 
+CLOSED_BEFORE_NS = 50_000_000
+"""A gate is closed so long before the common start: whatever the ends say to each other has passed
+by then."""
+SILENCE_NS = 120_000_000
+"""From the last word between the ends of a silent start to the start: a delayed acknowledgement
+(40 ms) has passed before the gate is closed."""
+
+
+class Gate(Protocol):
+    """What holds back all that hosts send, and then lets it go at one instant."""
+
+    def close(self) -> None: ...
+
+    def open(self) -> None: ...
+
+
 class FlowsSession(Closing):
     """Flow i has the ranks 2 i (origin) and 2 i + 1 (target). Made by open_flows().
 
     A run is asked of all flows at once. Each synchronises its two ends and then waits for one
     instant, which the clocks of all origins are told; ``start_late_ns`` says how late each began.
+    With ``held_ns`` the start is silent: nothing but messages is on its way from then on, and
+    ``gate``, where there is one, is closed until so long after it.
     The field ``background`` of a run changes what all flows but the first are asked; None leaves
     them out. ``flows`` has the numbers of those that take part, all where it is missing. A failure
     of one ends the session.
@@ -41,8 +60,9 @@ class FlowsSession(Closing):
     the last arrival of the one before.
     """
 
-    def __init__(self, flows: Sequence[PairSession]) -> None:
+    def __init__(self, flows: Sequence[PairSession], gate: Gate | None = None) -> None:
         self._flows = flows
+        self._gate = gate
         self._lead_ns = FIRST_LEAD_NS
         self._clocks = Clocks([worker for flow in flows for worker in flow.workers])
         self.transport = flows[0].transport
@@ -67,6 +87,8 @@ class FlowsSession(Closing):
         with closing_on_failure(self):
             clocks = self._clocks.last()
             start_ns = time.monotonic_ns() + self._lead_ns
+            held_ns = fields.get("held_ns")
+            start_ns += SILENCE_NS if held_ns is not None else 0
             submitted = [
                 asked
                 for number, request in requests.items()
@@ -76,6 +98,8 @@ class FlowsSession(Closing):
                     meetings[number],
                 )
             ]
+            if isinstance(held_ns, int) and self._gate is not None:
+                _hold(self._gate, start_ns, held_ns)
             answers = wait_all(submitted, timeout_s + SLACK_S)
             for place, number in enumerate(requests):
                 self._flows[number].check_ranks(answers[2 * place : 2 * place + 2])
@@ -103,8 +127,10 @@ class FlowsSession(Closing):
 
     def _requests(self, fields: Mapping[str, object]) -> dict[int, dict[str, object]]:
         """What each flow that takes part is asked, by its number."""
-        of_session = ("rounds_ns", "round_lead_ns", "flows", "background")
+        of_session = ("rounds_ns", "round_lead_ns", "flows", "background", "held_ns")
         common = {k: v for k, v in fields.items() if k not in of_session}
+        if "held_ns" in fields:
+            common["silent_start"] = True
         chosen = fields.get("flows", range(len(self._flows)))
         if not isinstance(chosen, Sequence):
             raise TypeError("flows are no numbers of flows")
@@ -135,6 +161,20 @@ class FlowsSession(Closing):
             flow.close()
 
 
+def _hold(gate: Gate, start_ns: int, held_ns: int) -> None:
+    """Closed from shortly before an instant of this host's clock until held_ns after it."""
+    _sleep_until(start_ns - CLOSED_BEFORE_NS)
+    try:
+        gate.close()
+        _sleep_until(start_ns + held_ns)
+    finally:
+        gate.open()
+
+
+def _sleep_until(instant_ns: int) -> None:
+    time.sleep(max(0.0, (instant_ns - time.monotonic_ns()) / 1e9))
+
+
 def _numbered(records: list[Record], first_rank: int) -> list[Record]:
     for record in records:
         record["rank"] += first_rank
@@ -148,6 +188,7 @@ def open_flows(
     family: str = "ipv4",
     options: Mapping[str, object] | None = None,
     target_options: Mapping[str, object] | None = None,
+    gate: Gate | None = None,
 ) -> FlowsSession:
     """Opens a flow for each (origin, target), some of them at the same time. Raises HostError, with
     everything ended, where one cannot be had."""
@@ -180,7 +221,7 @@ def open_flows(
                 if not future.cancelled() and future.exception() is None:
                     future.result().close()
             raise
-    return FlowsSession([future.result() for future in opening])
+    return FlowsSession([future.result() for future in opening], gate)
 
 
 def _raise_first(opening: Sequence[Future[PairSession]]) -> None:

@@ -114,11 +114,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """B_L: packets that a switch holds, per port or, ``shared``, in all."""
+    """B_L: packets that a switch holds, per port or, ``shared``, in all; ``low`` and ``high`` are
+    what bursts of several shapes gave, None where it was not measured."""
 
     architecture: Architecture
     packets: int
     origin: Origin
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,8 @@ class MessageLine:
     alpha_ns: float
     beta_ns: float
     origin: Origin
+    alpha_interval: Interval | None = None
+    beta_interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +190,8 @@ class Platform:
     wire, 1 for a switch that cuts through, 2 for one that stores. ``send_copies`` and
     ``receive_copies``: how many copies of the data O_s and O_r contain. ``receives_beside``: O_r
     is the work of another CPU, which takes several packets at a time under load, so that the
-    rate of a stream is not 1 / O_r.
+    rate of a stream is not 1 / O_r. ``others``: what other methods found for a parameter, beside
+    the one that is used.
     """
 
     name: str
@@ -202,6 +208,7 @@ class Platform:
     buffer: Buffer | None = None
     uplink: Uplink | None = None
     messages: MessageLine | None = None
+    others: Mapping[str, tuple[Cost, ...]] = field(default_factory=dict)
 
     def cost(self, name: str) -> Cost:
         """A parameter. Raises ``ValueError`` where the platform has it not."""

@@ -12,7 +12,7 @@ from typing import Any
 from netsonde.errors import UsageError
 from netsonde.model.congestion import ARCHITECTURES, Chances, output_efficiency
 from netsonde.model.events import count_events, mean_chances, parse_events
-from netsonde.model.fit import fit_platform
+from netsonde.model.fit import Fitted, fit_platform
 from netsonde.model.platform import Architecture, Platform
 from netsonde.model.predict import ALGORITHMS, Options, compare, predict
 from netsonde.model.what_if import OVERHEADS, Change, Overhead, change
@@ -47,11 +47,14 @@ def in_words() -> Iterator[None]:
         raise UsageError(str(error)) from error
 
 
-def show_answer(word: str | None) -> Answer:
-    """One platform, or the list of those that come with netsonde."""
+def show_answer(word: str | None, as_model: str | None = None) -> Answer:
+    """One platform, in the words of one other model where that is asked for; or the list of those
+    that come with netsonde."""
     if word is not None:
         platform = find_platform(word)
         with in_words():
+            if as_model is not None:
+                return Answer(*show.in_another_model(platform, as_model))
             return Answer(show.platform_lines(platform), show.platform_answer(platform))
     names = preset_names()
     lines = []
@@ -126,6 +129,21 @@ def fit_answer(
     if out is not None:
         write_platform(fitted.platform, out)
         lines += ["", f"Written to {out}; netsonde model predict --platform reads it."]
+    return Answer(lines, document)
+
+
+def measured_answer(fitted: Fitted, run: Path, out: Path | None, as_model: str | None) -> Answer:
+    """A platform that was measured; with ``out`` it is written there, whatever it is shown as."""
+    with in_words():
+        if as_model is not None:
+            lines, document = show.in_another_model(fitted.platform, as_model)
+        else:
+            lines, document = show.fit_lines(fitted), show.fit_document(fitted)
+    lines += ["", f"Run: {run}"]
+    document |= {"run": str(run)}
+    if out is not None:
+        write_platform(fitted.platform, out)
+        lines.append(f"Written to {out}; netsonde model score and model predict read it.")
     return Answer(lines, document)
 
 

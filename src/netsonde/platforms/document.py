@@ -34,6 +34,8 @@ LONGEST_TEXT = 500
 LONGEST_SENTENCE = 300
 LONGEST_PACKET_BYTES = 1 << 24
 MOST_RATE_BIT_PER_S = 1e15
+MOST_OTHERS = 8
+"""Methods beside the one that is used, of one parameter."""
 MOST_TIME_NS = 1e15
 """Eleven days: no packet takes longer."""
 
@@ -125,6 +127,8 @@ class BufferTable(_Table):
     architecture: Literal["input", "output", "shared"]
     packets: Packets
     origin: OriginTable
+    low: Number | None = None
+    high: Number | None = None
 
 
 class UplinkTable(_Table):
@@ -142,6 +146,8 @@ class MessagesTable(_Table):
     alpha_ns: Positive
     beta_ns: Positive
     origin: OriginTable
+    alpha_interval: IntervalTable | None = None
+    beta_interval: IntervalTable | None = None
 
 
 class PlatformTable(_Table):
@@ -162,16 +168,19 @@ class PlatformTable(_Table):
     switch: BufferTable | None = None
     uplink: UplinkTable | None = None
     messages: MessagesTable | None = None
+    others: dict[str, Annotated[list[CostTable], Field(max_length=MOST_OTHERS)]] = {}
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        unknown = sorted(self.parameters.keys() - SYMBOLS.keys())
+        unknown = sorted((self.parameters.keys() | self.others.keys()) - SYMBOLS.keys())
         if unknown:
             raise ValueError(
                 f"no parameter is called {unknown[0][:40]!r}; known are {', '.join(SYMBOLS)}"
             )
-        if not self.parameters and self.messages is None:
-            raise ValueError("neither parameters nor messages are given; a platform needs one")
+        if not self.parameters and self.messages is None and self.switch is None:
+            raise ValueError(
+                "neither parameters, messages nor a switch are given; a platform needs one"
+            )
         for name, cost in self.parameters.items():
             if cost.sizes is not None and cost.sizes[0] > self.packet_bytes:
                 raise ValueError(
@@ -189,6 +198,9 @@ class PlatformTable(_Table):
 
     def made(self) -> Platform:
         own = {name: _made(value) for name, value in self if name != "format"}
+        own["others"] = {
+            name: tuple(cost.made() for cost in costs) for name, costs in self.others.items()
+        }
         return Platform(costs=own.pop("parameters"), buffer=own.pop("switch"), **own)
 
 
@@ -212,11 +224,18 @@ def platform_document(platform: Platform) -> dict[str, Any]:
     own = asdict(platform)
     costs = {name: _given(cost) for name, cost in own.pop("costs").items()}
     links = {"switch": own.pop("buffer"), **{key: own.pop(key) for key in ("uplink", "messages")}}
-    return {"format": FORMAT, **own, "parameters": costs, **_given(links)}
+    others = {n: [_given(cost) for cost in found] for n, found in own.pop("others").items()}
+    beside = {"others": others} if others else {}
+    return {"format": FORMAT, **own, "parameters": costs, **_given(links), **beside}
 
 
 def _given(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if value is not None}
+    """Without what was not said; the run of an origin may be None."""
+    return {
+        key: _given(value) if isinstance(value, dict) and key != "origin" else value
+        for key, value in table.items()
+        if value is not None
+    }
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,7 +5,8 @@ Methods and limits: docs/methods/communication-model.md, "From runs".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,9 +16,11 @@ import numpy as np
 from netsonde.catalogue.point import AllPairs, Simulation
 from netsonde.catalogue.transport import TCP_IP_BYTES
 from netsonde.errors import UsageError
+from netsonde.figures.costs import bursts, overheads, pair_trips, send_costs
 from netsonde.figures.stages import has_stages, stages_of
 from netsonde.figures.throughput import stream_rates_bit_per_s
-from netsonde.model.fit import ALIKE, BurstLoss, Observation, Observed
+from netsonde.model.buffers import BurstLoss
+from netsonde.model.fit import ALIKE, Kind, Observation, Observed
 from netsonde.records.data import Batch, Point, Run, Series
 from netsonde.records.rundir import open_run
 
@@ -56,22 +59,29 @@ def observe(
         kind=KINDS[kinds.pop()],
     )
     observations: list[Observation] = []
-    bursts: list[BurstLoss] = []
+    losses: list[BurstLoss] = []
     messages: list[tuple[int, float]] = []
+    remarks: list[str] = []
+    copies: dict[str, list[tuple[int, float]]] = {}
     for run in runs:
+        for name, pairs in read_copies(run.directory).items():
+            copies.setdefault(name, []).extend(pairs)
         for point in run.points:
             if point.measured and point.kind.is_simulated:
                 observations += _simulated(run, point)
-                bursts += _bursts(run, point)
+                losses += _simulated_bursts(run, point)
             elif point.measured:
-                observations += _measured(run, point, found.packet_bytes)
+                observations += _measured(run, point, found.packet_bytes, remarks)
+                losses += _bursts(run, point, remarks)
                 messages += _messages(point)
     simulated = [(o.size_bytes, o.time_ns) for o in observations if o.kind == "one_way"]
     return replace(
         found,
         observations=observations + _busy_hosts(observations),
-        bursts=bursts,
+        bursts=losses,
         messages=messages or simulated,
+        copies=copies,
+        remarks=list(dict.fromkeys(remarks)),
     )
 
 
@@ -197,7 +207,7 @@ def _busy_hosts(observations: Sequence[Observation]) -> list[Observation]:
     ]
 
 
-def _bursts(run: Run, point: Point) -> Iterator[BurstLoss]:
+def _simulated_bursts(run: Run, point: Point) -> Iterator[BurstLoss]:
     if point.operation != "burst":
         return
     for batch in point.batches:
@@ -213,16 +223,26 @@ def _bursts(run: Run, point: Point) -> Iterator[BurstLoss]:
 # Measured messages.
 
 
-def _measured(run: Run, point: Point, packet_bytes: int) -> Iterator[Observation]:
-    """Of messages that fit a packet: round trips, what the kernel's times take them apart into, and
-    streams, whose rate is one packet in a gap."""
+def _measured(
+    run: Run, point: Point, packet_bytes: int, remarks: list[str]
+) -> Iterator[Observation]:
+    """Of messages that fit a packet: round trips, what the kernel's times take them apart into,
+    costs one by one, and streams, whose rate is one packet in a gap."""
     size = point.message_bytes
     if not 1 <= size <= packet_bytes or point.flows > 1:
         return
 
-    def seen(kind: Any, time_ns: float) -> Observation:
-        return Observation(kind, size, time_ns, str(run.directory))
+    def seen(kind: Kind, time_ns: float, ranks: int = 2) -> Observation:
+        return Observation(kind, size, time_ns, str(run.directory), ranks)
 
+    if point.kind.is_cost:
+        yield from _costs(point, seen, remarks)
+    elif point.kind.grows:
+        for one in pair_trips(point):
+            for trip_ns in one.medians_ns:
+                yield seen("pair_trip", float(trip_ns) / 2.0, 2 * one.pairs)
+    elif point.spec.rate_bit_per_s is None and _is_to_one(point):
+        yield from (seen("flooded", gap) for gap in _flooded_ns(point))
     trips = point.series("round_trip_ns")
     if point.kind.asks_round_trip and len(trips):
         yield seen("one_way", float(np.median(trips)) / 2.0)
@@ -235,7 +255,7 @@ def _measured(run: Run, point: Point, packet_bytes: int) -> Iterator[Observation
                 yield seen("network", float(np.median(parts["network"])) / 2.0)
     if (
         point.kind.is_one_way_stream
-        and point.carrier.counts_datagrams
+        and point.counts_datagrams
         and point.spec.rate_bit_per_s is None
     ):
         for batch in point.batches:
@@ -244,9 +264,126 @@ def _measured(run: Run, point: Point, packet_bytes: int) -> Iterator[Observation
             yield seen("receive_gap", 8e9 * size / received)
 
 
+def _costs(
+    point: Point, seen: Callable[[Kind, float], Observation], remarks: list[str]
+) -> Iterator[Observation]:
+    """Of series of sends, and of messages whose sender watched its own time."""
+    series = send_costs(point)
+    if series is not None:
+        yield seen("send_series", series.overhead_ns)
+        if series.gap_ns is not None:
+            yield seen("send_equilibrium", series.gap_ns)
+        else:
+            remarks.append(f"series of {point.message_bytes} bytes: {series.why}")
+    found = overheads(point)
+    if found is None:
+        return
+    yield seen("send_call", float(np.median(found.send_ns)))
+    yield seen("receive_call", float(np.median(found.receive_ns)))
+    arrivals = found.arrivals
+    if arrivals.is_known:
+        yield seen("arrival", float(np.median(arrivals.accepted_ns)))
+    remarks.append(
+        f"arrivals of {point.message_bytes} bytes: {arrivals.rejected_ratio:.0%} of the gaps are"
+        f" rejected ({arrivals.short} short, {arrivals.long} long)"
+    )
+
+
+def _is_to_one(point: Point) -> bool:
+    """Whether one host receives from all others, as fast as they send."""
+    kind, batch = point.kind, point.batches[0]
+    if not kind.has_like_flows or not kind.one_in_all or kind.has_rounds:
+        return False
+    targets = {end.host for rank, end in batch.ends.items() if rank % 2}
+    return len(targets) == 1 and len(batch.ends) > 2
+
+
+def _flooded_ns(point: Point) -> Iterator[float]:
+    """The mean time between messages at the one host, of each batch, whoever sent them."""
+    for batch in point.batches:
+        if point.counts_datagrams:
+            gap_ns = _gap_of_all_ns(batch)
+        else:
+            received = stream_rates_bit_per_s(batch)[1]
+            gap_ns = 8e9 * point.message_bytes / received if received else None
+        if gap_ns is not None:
+            yield gap_ns
+
+
+def _gap_of_all_ns(batch: Batch) -> float | None:
+    """From the first tenth to the last of what came while all senders' messages came."""
+    arrivals = [
+        end.counters["start_ns"] + end.series["received_ns"]
+        for rank, end in batch.ends.items()
+        if rank % 2 and len(end.series.get("received_ns", ()))
+    ]
+    if len(arrivals) < len(batch.ends) // 2:
+        return None
+    first, last = max(a[0] for a in arrivals), min(a[-1] for a in arrivals)
+    times = np.sort(np.concatenate(arrivals))
+    times = times[(times >= first) & (times <= last)]
+    cut = len(times) // 10
+    if len(times) < 4 * FIRST_SENDS:
+        return None
+    return float(times[-1 - cut] - times[cut]) / (len(times) - 1 - 2 * cut)
+
+
+def _bursts(run: Run, point: Point, remarks: list[str]) -> Iterator[BurstLoss]:
+    if not point.kind.overflows:
+        return
+    for one in bursts(point):
+        if one.spilled:
+            remarks.append(
+                f"a burst of {one.sent} is left out: the receivers' sockets had no room for "
+                f"{one.spilled} of it; give them more (--target-buffer)"
+            )
+        elif one.sent:
+            yield one.as_loss(str(run.directory))
+
+
 def _messages(point: Point) -> list[tuple[int, float]]:
     """Half a round trip of each size of messages, of any length."""
     trips = point.series("round_trip_ns")
     if not point.kind.is_round_trip or not len(trips):
         return []
     return [(max(1, point.message_bytes), float(np.median(trips)) / 2.0)]
+
+
+# Copies of memory, which a worker times for itself.
+
+COPIES_NAME = "copies.json"
+MOST_COPIES_BYTES = 1 << 16
+COPIES: Mapping[str, str] = {
+    "cache to cache": "copy_cache_to_cache",
+    "cache to memory": "copy_cache_to_memory",
+    "memory to memory": "copy_memory_to_memory",
+}
+"""Kind of copy -> parameter."""
+
+
+def write_copies(directory: Path, copies: Sequence[tuple[str, int, float]]) -> None:
+    """Into a run directory: kind, bytes and ns of each copy that was timed."""
+    rows = [{"kind": kind, "bytes": size, "copy_ns": time} for kind, size, time in copies]
+    (directory / COPIES_NAME).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def read_copies(directory: Path) -> dict[str, list[tuple[int, float]]]:
+    """By parameter; none where the run has none. Raises UsageError for a file that is not one of
+    ours."""
+    path = directory / COPIES_NAME
+    if not path.is_file():
+        return {}
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_COPIES_BYTES + 1)
+        if len(content) > MOST_COPIES_BYTES:
+            raise ValueError("it is too long")
+        found: dict[str, list[tuple[int, float]]] = {}
+        for row in json.loads(content):
+            size, time = int(row["bytes"]), float(row["copy_ns"])
+            if not (0 < size <= 1 << 40 and 0.0 < time < 1e15):
+                raise ValueError("a copy's size or time makes no sense")
+            found.setdefault(COPIES[row["kind"]], []).append((size, time))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"{path} holds no copies that netsonde timed: {error}") from error
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -99,12 +99,40 @@ def fit_document(fitted: Fitted) -> dict[str, Any]:
     return found
 
 
+_MODELS: Mapping[str, Callable[[Platform, int], Any]] = {
+    "hockney": hockney,
+    "logp": lambda platform, ranks: logp(platform, ranks=ranks),
+    "loggp": lambda platform, ranks: loggp(platform, ranks=ranks),
+    "plogp": lambda platform, ranks: plogp(platform, platform.packet_bytes, ranks),
+}
+
+
+def in_another_model(platform: Platform, name: str) -> tuple[list[str], dict[str, Any]]:
+    """A platform as Hockney, LogP, LogGP or PLogP see it: lines, and a document. Raises
+    ``ValueError`` for another name and where a parameter is missing."""
+    ranks = platform.ranks or 2
+    if name not in _MODELS:
+        raise ValueError(f"--as {name}: expected {', '.join(_MODELS)}")
+    document = asdict(_MODELS[name](platform, ranks))
+    flat = {**document.pop("small", {}), **document}
+    lines = [f"{platform.name} as {name}, {ranks} processes"]
+    lines += [f"    {key:<28}{value:>16.6g}" for key, value in flat.items()]
+    return lines, {"platform": platform.name, "model": name, **flat}
+
+
 def _parameter(platform: Platform, name: str) -> list[str]:
-    if name not in platform.costs:
-        return []
-    cost = platform.costs[name]
+    """The law that is used, and those of other methods beside it."""
+    lines = []
+    if name in platform.costs:
+        lines = _law_lines(platform, SYMBOLS[name], platform.costs[name])
+    for other in platform.others.get(name, ()):
+        lines += _law_lines(platform, "  or", other)
+    return lines
+
+
+def _law_lines(platform: Platform, symbol: str, cost: Cost) -> list[str]:
     value = format_time(cost.at(platform.packet_bytes, platform.ranks or 2))
-    lines = [f"{SYMBOLS[name]:<13}{law(cost):<39}{value:>14}"]
+    lines = [f"{symbol:<13}{law(cost):<39}{value:>14}"]
     where = f"{cost.origin.kind}: {cost.origin.source}"
     if cost.origin.run is not None:
         where += f"; {cost.origin.run}"
@@ -135,6 +163,8 @@ def _switch_lines(platform: Platform) -> list[str]:
     if platform.buffer is not None:
         buffer = platform.buffer
         text = f"Switch: {buffer.architecture}-buffered, B_L {buffer.packets} packets"
+        if buffer.low is not None and buffer.high is not None:
+            text += f", {buffer.low:.4g}..{buffer.high:.4g} by shape of burst"
         lines += ["", *wrapped(f"{text} ({buffer.origin.kind}: {buffer.origin.source})")]
     if platform.uplink is not None:
         uplink = platform.uplink

@@ -6,7 +6,9 @@ from netsonde.catalogue.test import TESTS
 from netsonde.launch.rounds import AnySession
 from netsonde.study import (  # noqa: F401  each registers what measures its tests
     all_pairs_measure,
+    among_many,
     bounds,
+    costs,
     every_pair,
     paced,
     program,

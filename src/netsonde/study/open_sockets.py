@@ -10,12 +10,12 @@ from typing import Any
 from netsonde.catalogue.behind import Behind
 from netsonde.catalogue.option import End
 from netsonde.catalogue.options.sockets import SOCKETS
-from netsonde.catalogue.point import EveryPair, Generated, Program
+from netsonde.catalogue.point import EveryPair, Generated, Pattern, Program
 from netsonde.catalogue.transport import Ends
 from netsonde.errors import HostError
 from netsonde.launch import fabric  # noqa: F401  says whether it is here
 from netsonde.launch.alone import open_alone
-from netsonde.launch.flows import open_flows
+from netsonde.launch.flows import Gate, open_flows
 from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
@@ -30,13 +30,14 @@ from netsonde.study.plan import PlannedPoint
 @dataclass(frozen=True)
 class EndHosts:
     """The hosts of a point: ``many`` are those of a pattern, in order; ``one_machine`` says that
-    both ends share CPUs."""
+    both ends share CPUs, and ``gate`` holds back what hosts of a lab send."""
 
     origin: Host
     target: Host
     many: Sequence[Host]
     family: str
     one_machine: bool
+    gate: Gate | None = None
 
 
 OPENERS: Behind[Callable[[EndHosts, PlannedPoint], Session]] = Behind(kind.name for kind in Ends)
@@ -86,7 +87,7 @@ def _open_pairs(hosts: EndHosts, point: PlannedPoint) -> Session:
             transport=point.transport,
         )
     if _has_flows(point):
-        return open_flows(_flows(hosts, point), point.transport, **chosen)
+        return open_flows(_flows(hosts, point), point.transport, gate=hosts.gate, **chosen)
     return open_pair(hosts.origin, hosts.target, point.transport, **chosen)
 
 
@@ -117,7 +118,8 @@ def _has_flows(point: PlannedPoint) -> bool:
 
 def _flows(hosts: EndHosts, point: PlannedPoint) -> list[tuple[Host, Host]]:
     if point.kind.is_of_many:
-        taken = point.spec.hosts if isinstance(point.spec, EveryPair) else len(hosts.many)
+        some = isinstance(point.spec, EveryPair | Pattern) and point.spec.hosts
+        taken = some or len(hosts.many)
         if taken > len(hosts.many):
             raise HostError(f"{taken} hosts are to take part, and there are {len(hosts.many)}")
         return [(hosts.many[a], hosts.many[b]) for a, b in flows_of(point.test, taken)]

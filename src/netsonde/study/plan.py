@@ -151,6 +151,8 @@ def _points_of(
         own = {**job, **way, "perturbed_bytes": shift or None, "load_ratio": load, "ppn": ppn}
         if block.kind.is_all_pairs:
             own |= _every_pair(spec, block, transport, job, among)
+        elif among is not None:
+            own |= _some_hosts(spec, block, among)
         point = spec_of_block(spec, block, transport, operation, size, mtu, busy, own)
         yield _as_scout(point) if point.scout is not None else point
 
@@ -239,6 +241,18 @@ def _every_pair(
             f"all pairs are of 2 to {MOST_OF_ALL_PAIRS} hosts, and {hosts} are given; of more, "
             "[tournament] with mode = 'group-testing' finds who is slow"
         )
+    return _labelled(block, hosts)
+
+
+def _some_hosts(spec: StudySpec, block: MeasureTable, among: int) -> dict[str, Any]:
+    """The same of flows. Raises UsageError."""
+    there = many_hosts(spec)
+    if among > there:
+        raise UsageError(f"{block.test} among {among} hosts are asked for, and there are {there}")
+    return _labelled(block, among)
+
+
+def _labelled(block: MeasureTable, hosts: int) -> dict[str, Any]:
     if len(block.among) < 2:
         return {"hosts": hosts}
     return {"hosts": hosts, "label": ", ".join(filter(None, (f"{hosts} hosts", block.label)))}

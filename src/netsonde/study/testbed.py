@@ -21,7 +21,7 @@ from netsonde.figures.all_pairs import pairs_of_round
 from netsonde.hosts import parse_hosts
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.mtu import LinkMtu
-from netsonde.lab.observe import begin_watch, kept_time
+from netsonde.lab.observe import begin_watch, kept_time, switch_gate
 from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.busy_hosts import BusyHosts
@@ -382,7 +382,8 @@ class Testbed:
         if origin_host is None or target_host is None:
             raise HostError("the testbed is not up")
         family = self._spec.path.family
-        return EndHosts(origin_host, target_host, many, family, self._on_this_machine)
+        gate = switch_gate(self._lab) if self._lab is not None else None
+        return EndHosts(origin_host, target_host, many, family, self._on_this_machine, gate)
 
     def taken_by(self, points: Sequence[PlannedPoint]) -> list[Host]:
         """The hosts that points are measured on."""

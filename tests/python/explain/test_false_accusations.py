@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from mpi_points import made_run, operation_point
 
+from netsonde.catalogue.test import TESTS
 from netsonde.explain.data import Seen
 from netsonde.explain.guidelines import violated_guidelines
 from netsonde.explain.mpi_ranks import more_than_processors
@@ -38,7 +39,7 @@ def faster(point):
     return list(faster_than_the_link(Seen(run, figures_of(run))))
 
 
-@pytest.mark.parametrize("pattern", [p for p in PATTERNS if p != "victim"])
+@pytest.mark.parametrize("pattern", [p for p in PATTERNS if TESTS[p].takes_rate and p != "victim"])
 def test_flows_are_held_against_the_links_that_they_share(pattern):
     """At 0.9 of a link's rate for each flow only those that share a link are above it."""
     hosts = 4

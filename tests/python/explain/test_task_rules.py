@@ -12,7 +12,7 @@ from netsonde.explain.data import Seen
 from netsonde.explain.layers import layers
 from netsonde.explain.task_rules import route_not_taken, route_of_daemons
 from netsonde.figures.compute import figures_of
-from netsonde.records.data import Batch, EndData, Point, Run
+from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
 
 US = 1000
 
@@ -89,6 +89,27 @@ def test_the_hops_are_put_beside_the_whole() -> None:
 )
 def test_without_all_hops_there_is_no_sum(points: tuple[Point, ...]) -> None:
     assert list(route_of_daemons(seen(*points))) == []
+
+
+def with_daemons(point: Point, *cpu_us: int) -> Point:
+    """The same with what the daemon of each end took of CPU time for a round trip."""
+    for end, spent in zip(point.batches[0].ends.values(), cpu_us, strict=True):
+        name = "pvm.daemon_cpu_ns"
+        end.before = Snapshot("before", 0, 0, {name: 1000})
+        end.after = Snapshot("after", 1, 0, {name: 1000 + 40 * spent * US})
+    return point
+
+
+def test_what_two_daemons_do_more_than_one_stands_beside_what_is_left() -> None:
+    points = (
+        with_daemons(task(1, 40, 100, "normal"), 35, 30),
+        with_daemons(task(2, 40, 50, "local"), 25, 25),
+        point(3, "udp", 40, 30, "h2"),
+    )
+    (found,) = route_of_daemons(seen(*points))
+    assert "the two daemons take 65" in found.evidence
+    assert "40 µs more than the one" in found.evidence.replace("40.00", "40")
+    assert "20 µs are left" in found.evidence.replace("20.00", "20")
 
 
 def test_both_routes_are_layers_over_tcp() -> None:

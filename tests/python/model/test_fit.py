@@ -8,7 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from netsonde.model.fit import BurstLoss, Observation, Observed, fit_buffer, fit_platform
+from netsonde.model.buffers import BurstLoss, fit_buffer
+from netsonde.model.fit import Observation, Observed, fit_platform
+from netsonde.model.foretold import in_a_stream, round_trip
 from netsonde.model.platform import Architecture
 from netsonde.model.views import hockney
 
@@ -135,3 +137,51 @@ def test_bursts_of_one_shape_do_not_name_it() -> None:
     assert found.packets == pytest.approx(60.0)
     assert "do not tell the switch's architecture" in notes[0]
     assert fit_buffer([replace(one, received_ratio=1.0) for one in bursts], notes) is None
+
+
+def test_a_send_that_waits_for_its_message_is_not_taken_apart() -> None:
+    found = [
+        Observation(kind, size, 50_000.0 + 100.0 * size, "run")
+        for size in SIZES
+        for kind in ("send_series", "one_way")
+    ]
+    messages = [(size, 50_000.0 + 100.0 * size) for size in SIZES]
+    fitted = fit_platform(replace(EMPTY, observations=found, messages=messages))
+    assert not {"latency", "send_overhead"} & fitted.platform.costs.keys()
+    assert any("cannot be told apart" in note for note in fitted.notes)
+    assert round_trip(fitted.platform, 1000).time_ns == pytest.approx(300_000.0)
+    assert in_a_stream(fitted.platform, 1000).terms == {"beta": pytest.approx(100_000.0)}
+
+
+def test_methods_lie_beside_each_other() -> None:
+    found = [
+        Observation(kind, size, start + 0.5 * size, "run")  # type: ignore[arg-type]
+        for size in SIZES
+        for kind, start in (
+            ("send_series", 2_000.0),
+            ("send_call", 2_500.0),
+            ("send_overhead", 3_000.0),
+            ("receive_call", 700.0),
+            ("arrival", 4_000.0),
+            ("receive_work", 6_000.0),
+            ("flooded", 12_000.0),
+            ("one_way", 100_000.0),
+        )
+    ]
+    fitted = fit_platform(replace(EMPTY, observations=found))
+    costs, others = fitted.platform.costs, fitted.platform.others
+    assert costs["send_overhead"].at(64) == pytest.approx(2_032.0)
+    assert [cost.start_ns for cost in others["send_overhead"]] == [
+        pytest.approx(2_500.0),
+        pytest.approx(3_000.0),
+    ]
+    assert costs["user_overhead"].start_ns == pytest.approx(700.0)
+    assert costs["receive_overhead"].start_ns == pytest.approx(4_000.0)
+    # What the kernel's times have of both, less U_r.
+    assert others["receive_overhead"][0].start_ns == pytest.approx(5_300.0)
+    assert costs["send_gap"].origin.source == "as g_r"
+    whole = sum(
+        costs[name].at(700) for name in ("send_overhead", "latency", "receive_overhead")
+    ) + costs["user_overhead"].at(700)
+    assert whole == pytest.approx(100_350.0)
+    assert {cost.origin.run for cost in costs.values()} == {"run"}

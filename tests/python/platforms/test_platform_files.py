@@ -132,7 +132,6 @@ def changed(*keys: str, value: object) -> str:
         (("serialisations",), 0, "serialisations"),
         (("about",), "x" * 1000, "about"),
         (("ranks",), 10**9, "ranks"),
-        (("parameters",), {}, "neither"),
         (("parameters", "speed"), document()["parameters"]["latency"], "'speed'"),
         (("parameters", "latency", "start_ns"), "149000", "start_ns"),
         (("parameters", "latency", "start_ns"), 1e300, "start_ns"),
@@ -154,6 +153,14 @@ def test_bad_documents_are_refused(keys: tuple[str, ...], value: object, words: 
         parse_platform(changed(*keys, value=value), "mine.json")
     assert "mine.json" in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_platform_of_nothing_is_refused() -> None:
+    bare = document() | {"parameters": {}}
+    assert parse_platform(json.dumps(bare), "mine.json").buffer is not None  # of bursts alone
+    del bare["switch"]
+    with pytest.raises(UsageError, match="neither parameters, messages nor a switch"):
+        parse_platform(json.dumps(bare), "mine.json")
 
 
 junk = st.recursive(

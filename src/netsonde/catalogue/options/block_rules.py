@@ -175,8 +175,8 @@ _ENDPOINTS = (
     ),
     _of_each(
         _paces_no_endpoint,
-        f"{{rate}} {_WITH_TRANSPORT} but with {{endpoint:=dgram}} and {{test:=stream}}: what is "
-        "reliable waits until its provider has room, and leaves when that likes",
+        "{rate} of transport {transport:value} goes with {endpoint:=dgram} and {test:=stream} "
+        "only: what is reliable waits until its provider has room, and leaves when that likes",
     ),
 )
 _FRAMES = (
@@ -271,8 +271,12 @@ _TESTS = (
         "{pairs:=} goes with {test:=all-pairs}, not with {test:value}",
     ),
     Rule(
-        lambda b: b["among"] and not b["kind"].is_all_pairs,
-        "{among} goes with {test:=all-pairs}, not with {test:value}",
+        lambda b: b["among"] and not b["kind"].takes_some_hosts,
+        "{among} goes with {test:=all-pairs} and {test:=pairs}, not with {test:value}",
+    ),
+    Rule(
+        lambda b: b["kind"].in_pairs and any(hosts % 2 for hosts in b["among"]),
+        "{among} of {test:=pairs} are even numbers: each host has one partner",
     ),
     Rule(
         lambda b: b["port"] is not None and not b["kind"].is_unanswered,

@@ -147,12 +147,12 @@ _ALL_PAIRS = in_group(
     Option(
         "among",
         WRITTEN,
-        "Of test = 'all-pairs': how many of the hosts take part, such as [2, 4, 8]; else all.",
+        "Of tests all-pairs and pairs: how many hosts take part, such as [2, 4, 8]; else all.",
         of=_SWEEPS,
         flag=Flag(
             "--among",
             "N,M",
-            "With all-pairs: only the first so many hosts; `2,4,8` measures with each.",
+            "With all-pairs and pairs: only the first so many hosts; `2,4,8` measures with each.",
         ),
         takers=Takers(
             "{among:=} goes with all-pairs, not with {test:value}",

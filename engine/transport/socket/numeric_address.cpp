@@ -1,4 +1,4 @@
-#include "core/numeric_address.hpp"
+#include "transport/socket/numeric_address.hpp"
 
 #include <arpa/inet.h>
 #include <net/if.h>

@@ -1,0 +1,1 @@
+"""Platforms from measurements that are made for them, and predictions held against others."""
