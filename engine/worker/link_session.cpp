@@ -234,6 +234,7 @@ Opening<Session> read_link_connect(Fields& fields) {
     parameters.target = SocketAddress(family, address,
                                       static_cast<std::uint16_t>(fields.integer("port", 0, 65535)));
     const LinkOptions options = read_link_options(fields);
+    parameters.options.source_address = options.source_address;
     const std::int64_t timeout_ns = take_timeout(fields);
     fields.finish();
     require_frames();

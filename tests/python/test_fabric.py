@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +204,40 @@ def test_what_registering_costs_is_of_each_time() -> None:
         assert len(end.series[name]) == 50
         assert end.series[name].min() >= 0
     assert end.counters["registrations"] == 50
+
+
+@pytest.mark.parametrize("options", [TCP, MSG])
+def test_the_provider_sends_from_the_address_that_was_asked_for(options: dict[str, Any]) -> None:
+    """Every connection that the other end has is with it: for control, where the ends meet, and the
+    provider's own."""
+    own = {**options, "source_address": "127.0.0.9"}
+    with opened(own, target_options=options) as session:
+        measured(session, "latency", 64)
+        assert session.opened[0]["local_address"] == "127.0.0.9"
+        seen = connected_with(session.workers[1].hello["pid"])
+    assert len(seen) >= 3
+    assert set(seen) == {"127.0.0.9"}
+
+
+def connected_with(process: int) -> list[str]:
+    """The addresses that a process's TCP connections are with, one for each."""
+    links = [str(path.readlink()) for path in Path(f"/proc/{process}/fd").iterdir()]
+    own = {link.removeprefix("socket:[").rstrip("]") for link in links}
+    rows = [row.split() for row in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]]
+    established = (row[2] for row in rows if row[3] == "01" and row[9] in own)
+    numbers = (int(peer.split(":")[0], 16) for peer in established)
+    return [str(IPv4Address(number.to_bytes(4, "little"))) for number in numbers]
+
+
+def test_what_has_no_addresses_sends_from_none() -> None:
+    said = refusal({**SHM, **SPIN, "source_address": "127.0.0.1"})
+    assert "provider shm has no addresses of a network" in said
+
+
+def test_datagrams_are_paced() -> None:
+    with opened(UDP) as session:
+        batch = measured(session, "stream", 1000, 200, rate_bit_per_s=40_000_000)
+    sent = batch.ends[0].series["sent_ns"]
+    assert len(sent) == 200
+    # None leaves before its time: one each 200 µs.
+    assert all(at >= 0.999 * number * 200_000 for number, at in enumerate(sent.tolist()))

@@ -8,19 +8,25 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from link_needed import require_frames
 from netsonde.errors import HostError
+from netsonde.figures.compute import figures_of
+from netsonde.figures.frames import event_strings
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.local import LocalHost
 from netsonde.launch.pair import PairSession, open_pair
-from netsonde.records.data import Batch
+from netsonde.model.events import parse_events
+from netsonde.records.data import Batch, Run
 from netsonde.records.decode import decode_batch
+from netsonde.records.rundir import open_run
 
 pytestmark = pytest.mark.worker
 ETHER_TYPE = 0x88B5
@@ -176,3 +182,41 @@ def test_frames_of_strangers_are_dropped_and_counted_and_bounded() -> None:
     assert found["strangers"] > 0
     assert found["malformed"] > 0
     assert found["strangers"] + found["malformed"] <= sent
+
+
+def commanded(*words: str, folder: Path) -> Run:
+    command = [sys.executable, "-m", "netsonde", "link", "local", *words, "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return open_run(next(folder.iterdir()))
+
+
+def test_the_command_tells_of_copies(tmp_path: Path) -> None:
+    run = commanded("latency", "--sizes", "64,1000", "--count", "50", folder=tmp_path)
+    found = {(f.point, f.name): f.value for f in figures_of(run)}
+    copies = [[found[p.id, f"copies_{way}"] for way in ("sent", "received")] for p in run.points]
+    by_size = dict(zip([p.message_bytes for p in run.points], copies, strict=True))
+    assert by_size == {64: [2, 2], 1000: [1, 2]}
+    assert not any("frames_of_strangers" in name for _, name in found)
+
+
+def test_events_of_senders_are_strings_that_the_model_reads(tmp_path: Path) -> None:
+    asked = ("--reliable", "--window", "4", "--timeout", "2s", "--count", "50")
+    run = commanded("stream", *asked, folder=tmp_path)
+    (text,) = {text for text in event_strings(run)}
+    assert text == "P^100"  # 50 and 50: a stream of a count has two batches
+    assert sum(one.count for one in parse_events(text)) == 100
+    told = run.points[0].opened[0]
+    assert (told["window_packets"], told["timeout_ns"]) == (4, 2 * 10**9)
+
+
+def test_what_does_not_go_together_is_said_as_it_was_typed() -> None:
+    for words, said in (
+        (("latency", "--window", "4"), "--window goes with --reliable"),
+        (("stream", "--reliable", "--rate", "1M"), "--reliable and --rate"),
+        (("latency", "--wait", "ready"), "--wait ready and transport link"),
+    ):
+        command = [sys.executable, "-m", "netsonde", "link", "local", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert said in done.stderr
+        assert done.returncode != 0

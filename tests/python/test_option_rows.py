@@ -62,7 +62,8 @@ def right_value(row: Option) -> Any:
 def test_the_engine_refuses_what_the_row_does(lone: RawWorker, name: str, key: str) -> None:
     row = SOCKETS[key]
     if TRANSPORTS["tcp"].worker in {TRANSPORTS[transport].worker for transport in row.of}:
-        refuses(lone, LISTEN, row, name)
+        own = {"transport": row.of[0]} if TRANSPORTS[row.of[0]].has_frames else {}
+        refuses(lone, LISTEN | own, row, name)
         return
     transport = TRANSPORTS[row.of[0]]
     asked = {} if transport.ends is Ends.TASKS else LISTEN | {"transport": transport.name}

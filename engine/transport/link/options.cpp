@@ -73,6 +73,16 @@ ChannelRules read_rules(Fields& fields) {
     return rules;
 }
 
+void refuse_rules(const Fields& fields) {
+    for (const char* const name :
+         {"window_packets", "timeout_ns", "simple_go_back_n", "acknowledge"}) {
+        if (fields.has(name)) {
+            throw Failure("bad_request",
+                          "request.options: " + std::string(name) + " goes with reliable");
+        }
+    }
+}
+
 } // namespace
 
 LinkOptions read_link_options(Fields& request) {
@@ -84,11 +94,14 @@ LinkOptions read_link_options(Fields& request) {
             fields.optional_integer("fragment_bytes", least_fragment_bytes, most_fragment_bytes)) {
         options.fragment_bytes = static_cast<std::size_t>(*bytes);
     }
+    options.source_address = fields.optional_text("source_address", 64);
     if (const auto cpu = fields.optional_integer("cpu", 0, most_cpu)) {
         options.cpu = static_cast<int>(*cpu);
     }
     if (fields.flag("reliable", false)) {
         options.reliable = read_rules(fields);
+    } else {
+        refuse_rules(fields);
     }
     fields.finish();
     return options;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/request.hpp"
@@ -21,6 +22,7 @@ struct LinkOptions {
     DriverKind driver = DriverKind::ring;
     LinkWait wait = LinkWait::block;
     std::optional<std::size_t> fragment_bytes; // none: what a usual frame carries
+    std::optional<std::string> source_address; // of the end that begins: it chooses the interface
     std::optional<int> cpu;                    // of the timed thread
     std::optional<ChannelRules> reliable;      // none: what is lost is lost
 };

@@ -111,7 +111,7 @@ bool send_frame(int fd, std::span<const std::byte> headers, std::span<const std:
     const ssize_t sent =
         is_short ? send_short(fd, headers, content) : send_long(fd, headers, content);
     if (sent >= 0) [[likely]] {
-        copied.sent += is_short ? 2 : 1;
+        copied.sent += content.empty() ? 0 : is_short ? 2 : 1;
         return true;
     }
     if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) {

@@ -158,7 +158,7 @@ public:
             std::memcpy(memory_.data() + at + headers.size(), content.data(), content.size());
         }
         // One is ours, another the kernel's where the card does not read this memory itself.
-        copied_.sent += mode_ == XdpMode::native ? 1 : 2;
+        copied_.sent += content.empty() ? 0 : mode_ == XdpMode::native ? 1 : 2;
         sent_.give({at, static_cast<__u32>(headers.size() + content.size()), 0});
         kick();
         return true;

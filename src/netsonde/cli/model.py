@@ -343,7 +343,11 @@ def safe_window(
 def estimate(
     events: Annotated[
         list[str],
-        typer.Argument(metavar="EVENTS...", help="Of each sender, as 'P^6 N TO^2 P^2'."),
+        typer.Argument(
+            metavar="EVENTS|RUN...",
+            help="Of each sender, as 'P^6 N TO^2 P^2', or a run directory with those of its "
+            "senders: of `netsonde link` with --reliable, or simulated.",
+        ),
     ],
     window: Annotated[int | None, typer.Option(metavar="PACKETS", help="Of each sender.")] = None,
     senders: Annotated[int | None, typer.Option(metavar="P", help="Senders.")] = None,
@@ -361,7 +365,21 @@ def estimate(
     """
     from netsonde.platforms.answers import Load, estimate_answer
 
-    say(estimate_answer(events, Load(window, senders, buffer, timeout)), as_json)
+    traces = [text for word in events for text in _traces_of(word)]
+    say(estimate_answer(traces, Load(window, senders, buffer, timeout)), as_json)
+
+
+def _traces_of(word: str) -> list[str]:
+    """An event string itself, or those of a run directory. Raises UsageError where it has none."""
+    if not Path(word).is_dir():
+        return [word]
+    from netsonde.figures.frames import event_strings
+    from netsonde.records.rundir import open_measured
+
+    found = event_strings(open_measured(Path(word)))
+    if not found:
+        raise UsageError(f"{word} has no events of Go-Back-N: they are of link --reliable")
+    return found
 
 
 @app.command()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
 from netsonde.figures.simulated import chances_of, event_runs
+from netsonde.records.data import Run
 
 _DROPPED = (
     ("frames_of_strangers", "strangers"),
@@ -35,15 +36,20 @@ def _sum(maker: Maker, name: str) -> float:
 
 
 def _copies(maker: Maker) -> list[Figure]:
-    """Of a byte of a message: by drivers and the kernel, of all frames, and by the ends themselves,
-    of those that carry messages."""
+    """Of a byte of a message: by drivers and the kernel, each time that it leaves or comes, and by
+    the ends themselves, once. Acknowledgements carry none, but come as other frames do."""
+    sent, received = _sum(maker, "frames_sent"), _sum(maker, "frames_received")
+    new = _sum(maker, "packets_sent")
+    left = new + _sum(maker, "packets_resent") if new else sent
+    taken = _sum(maker, "packets_received") or received
     figures = []
-    for way in ("sent", "received"):
-        frames = _sum(maker, f"frames_{way}")
-        carrying = _sum(maker, f"packets_{way}") or frames
+    for way, frames, driven, own in (
+        ("sent", sent, left, new or sent),
+        ("received", received, received, taken),
+    ):
         if frames:
-            copies = _sum(maker, f"driver_copies_{way}") / frames
-            copies += _sum(maker, f"own_copies_{way}") / carrying
+            copies = _sum(maker, f"driver_copies_{way}") / driven
+            copies += _sum(maker, f"own_copies_{way}") / own
             figures.append(maker.figure(f"copies_{way}", copies, int(frames)))
     return figures
 
@@ -75,3 +81,16 @@ def _chances(maker: Maker) -> list[Figure]:
         "last_time_out_ratio": chances.f,
     }
     return [maker.figure(n, v, flows, method=_CHANCES) for n, v in values.items()]
+
+
+def event_strings(run: Run) -> list[str]:
+    """Of each sender in each batch of a run, as ``P^6 N TO^2``: what ``netsonde model estimate``
+    takes."""
+    return [
+        " ".join(one.event if one.count == 1 else f"{one.event}^{one.count}" for one in runs)
+        for point in run.points
+        for batch in point.batches
+        for end in batch.ends.values()
+        for runs in event_runs(end)
+        if runs
+    ]

@@ -185,6 +185,10 @@ def find_dips(curve: SizeCurve, decided: float = DECIDED) -> list[Dip]:
     A fall is what follows the last size within reach of the best throughput, where all larger ones
     lie below it; its ``after`` is None. Dips and falls of less than ``LEAST_DEPTH`` and those of
     curves of fewer than ``LEAST_SIZES`` sizes are left out.
+
+    Each of n sizes is held against all pairs around it, n^3 / 6 promises: whether one decides
+    depends on the errors of all three, so that no envelope of the best pairs stands for them. Of
+    60 sizes that takes 6 ms, of 200 83 ms.
     """
     if curve.sizes.size < LEAST_SIZES:
         return []

@@ -178,6 +178,10 @@ def test_a_wrong_study_is_refused_in_one_sentence(change, words):
     ("measure", "words"),
     [
         ("transports='udp'\ntest='latency'\nsizes='64k'", "does not fit a UDP datagram"),
+        (
+            "transports='fabric'\ntest='stream'\nrate='1M'",
+            "rate of transport fabric goes with endpoint = 'dgram' and test stream only",
+        ),
         ("transports='tcp'\ntest='latency'\nsizes='0'", "cannot be sent over TCP"),
         ("transports='tcp'\ntest='latency'\nsizes='8..2'", "is no range of sizes"),
         ("transports='tcp'\ntest='latency'\nsizes='1..'", "is not a size"),

@@ -175,8 +175,8 @@ _ENDPOINTS = (
     ),
     _of_each(
         _paces_no_endpoint,
-        f"{{rate}} {_WITH_TRANSPORT} but with {{endpoint:=dgram}} and {{test:=stream}}: what is "
-        "reliable waits until its provider has room, and leaves when that likes",
+        "{rate} of transport {transport:value} goes with {endpoint:=dgram} and {test:=stream} "
+        "only: what is reliable waits until its provider has room, and leaves when that likes",
     ),
 )
 _FRAMES = (
