@@ -41,9 +41,9 @@ WAYS: Mapping[str, Mapping[str, object]] = {
 
 
 def link(_: Route, seconds: float, draw: random.Random) -> list[Beside]:
-    """Batches over the link and over UDP, both waiting alike, in turn, each over a cable of its own:
-    an eBPF program of the one would see the other's frames. The route of one host is not used.
-    Raises HostError where no lab can be had."""
+    """Batches over the link and over UDP, both waiting alike, in turn, each over a cable of its
+    own: an eBPF program of the one would see the other's frames. The route of one host is not
+    used. Raises HostError where no lab can be had."""
     with _cables() as cables:
         share = seconds / len(WAYS)
         return [_one(cables, title, options, share, draw) for title, options in WAYS.items()]
