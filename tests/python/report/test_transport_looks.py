@@ -21,7 +21,7 @@ def test_its_symbol_and_colour_are_known(name: str) -> None:
 
 
 def test_no_two_that_are_measured_look_alike() -> None:
-    looks = [row.symbol for row in commands()]
+    looks = [(row.symbol, row.colour) for row in commands()]
     assert len(set(looks)) == len(looks)
 
 

@@ -179,7 +179,7 @@ def test_a_wrong_study_is_refused_in_one_sentence(change, words):
     [
         ("transports='udp'\ntest='latency'\nsizes='64k'", "does not fit a UDP datagram"),
         (
-            "transports='fabric'\ntest='stream'\nrate='1M'",
+            "transports='fabric'\ntest='stream'\nsizes='1k'\nrate='1M'",
             "rate of transport fabric goes with endpoint = 'dgram' and test stream only",
         ),
         ("transports='tcp'\ntest='latency'\nsizes='0'", "cannot be sent over TCP"),
