@@ -19,7 +19,6 @@ from bench.routes import SETTING_TIMEOUT_S
 from bench.turns import Beside, beside, in_turn, line
 from netsonde.errors import HostError
 from netsonde.lab.cluster import Lab, lab_up
-from netsonde.lab.host import LabHost
 from netsonde.lab.spec import LabSpec
 from netsonde.launch.session import Session
 from netsonde.records.decode import decode_batch
@@ -29,8 +28,11 @@ TRIPS = 2000
 BATCH_TIMEOUT_S = 30
 GOAL = 0.5
 """Of UDP's round trip, where both spin."""
-CABLE = "c0"
-ADDRESSES = ("10.78.0.1", "10.78.0.2")
+CABLES = {
+    "link": ("c0", ("10.78.0.1", "10.78.0.2")),
+    "udp": ("c1", ("10.79.0.1", "10.79.0.2")),
+}
+"""Of each: the device at both ends, and their addresses."""
 WAYS: Mapping[str, Mapping[str, object]] = {
     f"{driver}, {wait}": {"driver": driver, "wait": wait}
     for wait in ("spin", "block")
@@ -39,31 +41,31 @@ WAYS: Mapping[str, Mapping[str, object]] = {
 
 
 def link(_: Route, seconds: float, draw: random.Random) -> list[Beside]:
-    """Batches over the link and over UDP, both waiting alike, in turn. The route of
-    one host is not used. Raises HostError where no lab can be had."""
-    with _cable() as (origin, target):
-        allowed = sorted(os.sched_getaffinity(0))
-        cable = Route(
-            "cable", origin, target, allowed[0], allowed[1 % len(allowed)], "", private=True
-        )
+    """Batches over the link and over UDP, both waiting alike, in turn, each over a cable of its
+    own: an eBPF program of the one would see the other's frames. The route of one host is not
+    used. Raises HostError where no lab can be had."""
+    with _cables() as cables:
         share = seconds / len(WAYS)
-        return [_one(cable, title, options, share, draw) for title, options in WAYS.items()]
+        return [_one(cables, title, options, share, draw) for title, options in WAYS.items()]
 
 
 def _one(
-    cable: Route, title: str, options: Mapping[str, object], seconds: float, draw: random.Random
+    cables: Mapping[str, Route],
+    title: str,
+    options: Mapping[str, object],
+    seconds: float,
+    draw: random.Random,
 ) -> Beside:
+    asked = {"link": options, "udp": {"wait": options["wait"]}}
     with contextlib.ExitStack() as stack:
-        opened = {
-            "link": open_session(cable, "link", options),
-            "udp": open_session(cable, "udp", {"wait": options["wait"]}),
-        }
         ways = {
-            name: partial(_median_ns, stack.enter_context(session))
-            for name, session in opened.items()
+            name: partial(
+                _median_ns, stack.enter_context(open_session(cables[name], name, asked[name]))
+            )
+            for name in asked
         }
         rounds = in_turn(ways, seconds, draw)
-    ours, theirs = ([one[name] for one in rounds] for name in ("link", "udp"))
+    ours, theirs = ([one[name] for one in rounds] for name in asked)
     return beside(title, "ns", ours, theirs)
 
 
@@ -73,20 +75,25 @@ def _median_ns(session: Session) -> float:
 
 
 @contextlib.contextmanager
-def _cable() -> Iterator[tuple[LabHost, LabHost]]:
-    """Two hosts of a lab, as each is seen over a veth pair of their own beside the lab's switch."""
+def _cables() -> Iterator[dict[str, Route]]:
+    """Two hosts of a lab, as each is seen over two veth pairs of their own beside its switch."""
+    allowed = sorted(os.sched_getaffinity(0))
+    cpus = (allowed[0], allowed[1 % len(allowed)])
     with lab_up(LabSpec(hosts=2, rate_bit_per_s=None, name="bench-link")) as lab:
         origin, target = lab.hosts
         there = dict(word.split("=") for word in origin.neighbours.split())[target.name]
-        _run(lab, 0, f"link add {CABLE} type veth peer name {CABLE} netns {there}")
-        for number, address in enumerate(ADDRESSES):
-            _run(lab, number, f"addr add {address}/24 dev {CABLE}")
-            _run(lab, number, f"link set {CABLE} up")
-        first, second = (
-            replace(host, addresses={"ipv4": address})
-            for host, address in zip((origin, target), ADDRESSES, strict=True)
-        )
-        yield first, second
+        cables = {}
+        for name, (device, addresses) in CABLES.items():
+            _run(lab, 0, f"link add {device} type veth peer name {device} netns {there}")
+            for number, address in enumerate(addresses):
+                _run(lab, number, f"addr add {address}/24 dev {device}")
+                _run(lab, number, f"link set {device} up")
+            first, second = (
+                replace(host, addresses={"ipv4": address})
+                for host, address in zip((origin, target), addresses, strict=True)
+            )
+            cables[name] = Route(f"cable {device}", first, second, *cpus, "", private=True)
+        yield cables
 
 
 def _run(lab: Lab, number: int, words: str) -> None:

@@ -100,6 +100,7 @@ def test_they_are_chosen_by_their_names() -> None:
         "authenticated",
         "fabric-wait",
         "installed",
+        "link",
         "pages",
         "schedules",
         "simulator",

@@ -167,7 +167,7 @@ def named_lab(hosts: int) -> Iterator[str]:
 
 @pytest.mark.timeout(1800)
 @pytest.mark.soak
-@pytest.mark.parametrize("over", ["udp", "tcp"])
+@pytest.mark.parametrize("over", ["udp", "tcp", "link"])
 @pytest.mark.parametrize("hosts", [2, 4, 8])
 def test_a_platform_foretells_what_it_has_not_seen(
     tmp_path: Path, attempts: Any, over: str, hosts: int

@@ -314,6 +314,7 @@ _ROWS = (
             _AGAIN,
         ),
         wtime=True,
+        fitted_cap="800ms",
         held_out=(12, 6),
     ),
     Test(

@@ -6,7 +6,7 @@ Method: docs/methods/model-measure.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,11 +60,22 @@ def send_series(point: Point) -> tuple[list[int], list[float]]:
     return counts, totals
 
 
+def left_ns(batches: Sequence[Batch]) -> list[float] | None:
+    """Until all of each series had left the host, ns; None where that is not known of all."""
+    found = [
+        float(end.counters["drained_ns"] - end.counters["start_ns"])
+        for batch in batches
+        if 0 in batch.ends and "drained_ns" in (end := batch.ends[0]).counters
+    ]
+    return found if len(found) == len(batches) else None
+
+
 def send_costs(point: Point) -> SendCosts | None:
     """None where the series are too few."""
     counts, totals = send_series(point)
+    left = left_ns(point.batches)
     try:
-        return read_series(counts, totals)
+        return read_series(counts, totals, left if left and len(left) == len(counts) else None)
     except ValueError:
         return None
 

@@ -180,9 +180,9 @@ _SOURCES: Mapping[Kind, str] = {
     "send_call": "time of the send call",
     "send_overhead": "kernel's times: send call to driver",
     "send_equilibrium": "series of n sends in equilibrium, A.4",
-    "send_gap": "UDP streams, payload over the sent rate",
+    "send_gap": "streams, payload over the sent rate",
     "flooded": "time between packets of many to one, A.3",
-    "receive_gap": "UDP streams, payload over the received rate",
+    "receive_gap": "streams, payload over the received rate",
     "receive_call": "timed receive of what is there, A.2",
     "arrival": "gaps that arrivals make, A.2",
 }

@@ -49,8 +49,6 @@ def round_trip(platform: Platform, message_bytes: int, ranks: int = 2) -> Foreto
 
 def in_a_stream(platform: Platform, message_bytes: int, ranks: int = 2) -> Foretold:
     """What each message of a stream takes: the slowest stage, section 3.2.2."""
-    if not _has_packets(platform) and platform.messages is not None:
-        return _made({"beta": platform.messages.beta_ns * message_bytes})
     symbol, time = _slowest(platform.times(message_bytes, ranks))
     return _made({symbol: time})
 

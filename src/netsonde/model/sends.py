@@ -38,16 +38,21 @@ class SendCosts:
     why: str = ""
 
 
-def read_series(counts: npt.ArrayLike, total_ns: npt.ArrayLike) -> SendCosts:
-    """Costs from series of ``counts`` sends, shape (n,), which took ``total_ns``, shape (n,).
+def read_series(
+    counts: npt.ArrayLike, total_ns: npt.ArrayLike, left_ns: npt.ArrayLike | None = None
+) -> SendCosts:
+    """Costs from series of ``counts`` sends, shape (n,), which took ``total_ns``, shape (n,), until
+    the last call returned, and ``left_ns`` until all had left the host, where that is known.
 
-    Of several series of one length the median counts. g_s is the slope between the last three
-    lengths, so that what found room does not weigh; the two steps must agree within 5 %. Raises
-    ``ValueError`` for fewer than four lengths.
+    g_s is then of the latter: a sender that waits for room is woken for many messages at once, so
+    that its calls return in lumps. Of several series of one length the median counts. g_s is the
+    slope between the last three lengths, so that what found room does not weigh; the two steps must
+    agree within 5 %. Raises ``ValueError`` for fewer than four lengths.
     """
     lengths, totals = _medians(as_samples(counts), as_samples(total_ns))
     if len(lengths) < FIRST_COUNTS + 1:
         raise ValueError(f"{len(lengths)} lengths of series; expected {FIRST_COUNTS + 1} or more")
+    leaving = totals if left_ns is None else _medians(as_samples(counts), as_samples(left_ns))[1]
     costs = totals / lengths
     base = float(np.median(costs[:FIRST_COUNTS]))
     waited = np.flatnonzero(costs > (1.0 + RISEN) * base)
@@ -58,8 +63,8 @@ def read_series(counts: npt.ArrayLike, total_ns: npt.ArrayLike) -> SendCosts:
         return SendCosts(overhead, None, float(costs[-1]), int(lengths[-1]), why)
     overhead = float(np.median(costs[:risen]))
     ring = int(lengths[risen - 1])
-    steps = np.diff(totals[-3:]) / np.diff(lengths[-3:])
-    gap = float((totals[-1] - totals[-3]) / (lengths[-1] - lengths[-3]))
+    steps = np.diff(leaving[-3:]) / np.diff(lengths[-3:])
+    gap = float((leaving[-1] - leaving[-3]) / (lengths[-1] - lengths[-3]))
     if len(lengths) - risen < 2 or abs(float(np.diff(steps)[0])) > LEVEL * gap:
         why = "no equilibrium was reached: longer series are needed"
         return SendCosts(overhead, None, float(costs[-1]), ring, why)
@@ -69,10 +74,14 @@ def read_series(counts: npt.ArrayLike, total_ns: npt.ArrayLike) -> SendCosts:
     return SendCosts(overhead, gap, float(costs[-1]), ring)
 
 
-def is_level(counts: npt.ArrayLike, total_ns: npt.ArrayLike) -> bool:
+def is_level(
+    counts: npt.ArrayLike, total_ns: npt.ArrayLike, left_ns: npt.ArrayLike | None = None
+) -> bool:
     """Whether longer series would say nothing new: g_s is known."""
     lengths, _ = _medians(as_samples(counts), as_samples(total_ns))
-    return len(lengths) > FIRST_COUNTS and read_series(counts, total_ns).gap_ns is not None
+    if len(lengths) <= FIRST_COUNTS:
+        return False
+    return read_series(counts, total_ns, left_ns).gap_ns is not None
 
 
 def _medians(

@@ -253,11 +253,7 @@ def _measured(
                 yield seen("send_overhead", float(np.median(send)))
                 yield seen("receive_work", float(np.median(parts["origin_driver_to_receive"])))
                 yield seen("network", float(np.median(parts["network"])) / 2.0)
-    if (
-        point.kind.is_one_way_stream
-        and point.counts_datagrams
-        and point.spec.rate_bit_per_s is None
-    ):
+    if point.kind.is_one_way_stream and point.spec.rate_bit_per_s is None:
         for batch in point.batches:
             sent, received = stream_rates_bit_per_s(batch)
             yield seen("send_gap", 8e9 * size / sent)

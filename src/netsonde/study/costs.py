@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from netsonde.errors import HostError
+from netsonde.figures.costs import left_ns
 from netsonde.launch.session import Session
 from netsonde.model.sends import is_level
 from netsonde.ranks.repetitions import repetition_times_ns
@@ -64,7 +65,7 @@ def measure_sends(session: Session, point: PlannedPoint, keep: KeepBatch) -> End
             totals.append(int(batch.ends[0].series["sent_ns"][-1]))
             if totals[-1] >= BRIEF_NS:
                 break
-        if totals[-1] >= LASTING_NS and is_level(counts, totals):
+        if totals[-1] >= LASTING_NS and is_level(counts, totals, left_ns(series.batches)):
             return Ending("interval", series.batches)
         if series.left_ns <= 0 and number >= STEP:
             return Ending("time", series.batches)

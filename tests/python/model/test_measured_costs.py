@@ -66,3 +66,12 @@ def test_arrivals_that_take_another_cpus_time_say_nothing() -> None:
     found = accept(np.full(1000, 40.0), 30.0, 100_000.0)
     assert not found.is_known
     assert found.rejected_ratio == 1.0
+
+
+def test_sends_that_return_in_lumps_leave_one_by_one() -> None:
+    counts = [*lengths()[:8], 128, 256, 512]
+    left = [n * GAP + 5_000.0 for n in counts]
+    lumps = [total_ns(n) + (400_000.0 if n in (128, 512) else 0.0) for n in counts]
+    assert read_series(counts, lumps).gap_ns is None
+    assert read_series(counts, lumps, left).gap_ns == pytest.approx(GAP)
+    assert is_level(counts, lumps, left)

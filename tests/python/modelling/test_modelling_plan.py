@@ -25,7 +25,7 @@ def names_in(blocks: list[dict[str, object]]) -> set[object]:
 
 def test_each_test_needs_its_hosts() -> None:
     two, three, eight = (plan_of("udp", HOSTS[:n], None) for n in (2, 3, 8))
-    own = {"send-series", "overheads", "latency"}
+    own = {"send-series", "overheads", "latency", "stream"}
     assert names_in(measured_blocks(two)) == own
     assert names_in(measured_blocks(three)) == own | {"converge", "bursts"}
     assert names_in(measured_blocks(eight)) == own | {"converge", "bursts", "bisection"}
