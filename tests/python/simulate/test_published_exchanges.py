@@ -3,6 +3,7 @@ one set of parameters for each cluster, that of its preset."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,7 @@ def test_a_packet_that_comes_as_the_one_before_has_left(sonde_sim: Path) -> None
     assert result["ended_by"] == "finished"
 
 
-def lost_at_root(program: Path, changes: dict[str, Change]) -> list[int]:
+def lost_at_root(program: Path, changes: Mapping[str, Change]) -> list[int]:
     """Packets that the root of figure 6.3's cluster had no room for, with three seeds."""
     scenario = read_simulation(str(ROOT / "studies" / "scenarios" / "four-fours.toml"))
     every = {"block_packets": 128, **changes}
