@@ -93,8 +93,8 @@ TEST_CASE("what MPI has is unknown to sockets") {
     request = base_run();
     request["test"] = "clock";
     CHECK_THROWS_WITH_AS((void)read_run(request),
-                         "request: test is clock, expected latency, pingpong, stream, duplex or "
-                         "open_loop; others need MPI",
+                         "request: test is clock, expected latency, pingpong, stream, duplex, "
+                         "open_loop or overheads; others need MPI",
                          Failure);
 }
 

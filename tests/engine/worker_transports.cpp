@@ -218,9 +218,9 @@ TEST_CASE("what the transport refuses leaves it open, what fails closes it and t
 TEST_CASE("who names no transport is told of every row that has such an end") {
     AskedWorker worker;
     CHECK(worker.refusal("listen", {{"transport", "icmp"}}) ==
-          "bad_request: request: transport is icmp, expected tcp, udp or dummy");
+          "bad_request: request: transport is icmp, expected tcp, udp, link or dummy");
     CHECK(worker.refusal("open", {{"role", "origin"}, {"transport", "carrier"}}) ==
-          "bad_request: request: transport is carrier, expected tcp, udp or dummy");
+          "bad_request: request: transport is carrier, expected tcp, udp, link or dummy");
     CHECK(worker.refusal("open", {{"role", "alone"}, {"transport", "tcp"}}) ==
           "bad_request: request: transport is tcp, expected icmp or dummy where the role is alone");
 }

@@ -238,5 +238,5 @@ class TestPair:
     def test_usage(self, tmp_path, wrong):
         host = FakeHost(tmp_path)
         asked = {"transport": "tcp", **wrong}
-        with pytest.raises(Exception, match=r"it is (fabric or tcp or udp|ipv4 or ipv6)"):
+        with pytest.raises(Exception, match=r"it is (fabric or link or tcp or udp|ipv4 or ipv6)"):
             pair.open_pair(host, host, **asked)

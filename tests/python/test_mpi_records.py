@@ -355,7 +355,8 @@ def test_system_counters_off_leaves_only_the_ranks_own() -> None:
 def test_a_session_serves_run_after_run_and_says_its_facts() -> None:
     session: MpiSession
     with open_mpi(None, 2) as session:
-        assert (session.transport, session.ranks, session.opened) == ("mpi", 2, {})
+        assert (session.transport, session.ranks) == ("mpi", 2)
+        assert set(session.opened) <= {0}  # by which part it goes to the network
         facts = session.facts()
         assert list(facts) == ["local"]
         assert facts["local"]["mpi.standard"].split(".")[0].isdigit()

@@ -9,7 +9,7 @@ from house_copy import HouseCopy
 from mpi_needed import require_mpi
 from netsonde.launch.binaries import find_worker
 
-NEXT = """    Operation("gather", "collective", _EACH, rooted=True),
+NEXT = """    Operation("gather", "collective", _EACH, rooted=True, schedules="gather"),
 """
 ROW = """    Operation("tell_all", "collective", _MESSAGE, rooted=True),
 """

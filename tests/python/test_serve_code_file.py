@@ -117,6 +117,7 @@ def pairing(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, se
 TAKE_A_CODE = {
     "tcp": ["tcp", "n1:5959", "latency"],
     "udp": ["udp", "n1:5959", "latency"],
+    "link": ["link", "n1:5959", "latency"],
     "fabric": ["fabric", "n1:5959", "latency"],
     "watch": ["watch", "n1:5959"],
     "explain": ["explain", "runs/none", "--probe"],

@@ -39,8 +39,9 @@ def scenario(trunk_mbit: float) -> str:
 
 
 @pytest.mark.tolerant
+@pytest.mark.soak
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("limited", [True, pytest.param(False, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("limited", [True, False])
 def test_a_link_that_all_pairs_cross(tmp_path: Path, attempts: Attempts, limited: bool) -> None:
     text = scenario(TRUNK_MBIT if limited else 10 * TRUNK_MBIT)
     block = {"transports": ["tcp"], "test": "pairs", "sizes": "16k", "among": [2, 4, 6, 8]}

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,8 +15,21 @@ namespace {
 constexpr const char* variable = "MPIR_CVAR_DEBUG_SUMMARY";
 constexpr std::string_view of_libfabric = "\nlibfabric provider: ";
 constexpr std::string_view of_ucx = "UCX netmod";
-constexpr std::size_t most_bytes = 65'536;
-constexpr std::size_t longest_name = 64;
+constexpr std::size_t most_summary_bytes = 65'536;
+constexpr std::size_t longest_provider = 64;
+
+// What libraries below MPI say meanwhile, as UCX of variables that it does not know: whoever reads
+// standard output listens for it.
+void pass_on_logs(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+        if (text.front() == '[') {
+            std::fwrite(text.data(), 1, end, stdout);
+        }
+        text.remove_prefix(end);
+    }
+    std::fflush(stdout);
+}
 
 } // namespace
 
@@ -24,7 +38,7 @@ NetworkPart network_part_in(std::string_view summary) {
     if (const std::size_t place = text.find(of_libfabric); place != std::string::npos) {
         const std::string_view rest = std::string_view(text).substr(place + of_libfabric.size());
         const std::string_view name = rest.substr(0, rest.find_first_of(" \n"));
-        return {"ofi", std::string(name.substr(0, longest_name))};
+        return {"ofi", std::string(name.substr(0, longest_provider))};
     }
     return text.find(of_ucx) != std::string::npos ? NetworkPart{"ucx", ""} : NetworkPart{};
 }
@@ -46,13 +60,14 @@ std::string SummaryAsked::text() {
     std::string found;
     std::array<char, 4096> piece{};
     ssize_t got = memory_ ? ::lseek(memory_.get(), 0, SEEK_SET) : -1;
-    while (got >= 0 && found.size() < most_bytes) {
+    while (got >= 0 && found.size() < most_summary_bytes) {
         got = ::read(memory_.get(), piece.data(), piece.size());
         if (got <= 0) {
             break;
         }
         found.append(piece.data(), static_cast<std::size_t>(got));
     }
+    pass_on_logs(found);
     return found;
 }
 

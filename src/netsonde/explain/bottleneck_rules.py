@@ -46,6 +46,10 @@ VARIES = 0.1
 them differ at most where only a queue delays. Under load a queue rises and falls as well."""
 IDLE_LEAST_NS = 500_000
 """What processes and interrupts of the hosts may account for."""
+WAITED = 0.05
+"""Of the time, for a CPU: ends that waited longer vary by themselves, whatever the way does."""
+LATE = 0.2
+"""Of the variation: an emulated switch whose frames are later than this may be it."""
 
 
 def bottleneck(seen: Seen) -> Iterator[Finding]:
@@ -142,12 +146,23 @@ def _varies(seen: Seen, point: Point) -> str:
     idle = [b.ends[0].counters.get("sync_round_trip_ns", 0) for b in point.batches if 0 in b.ends]
     low, median, high = np.quantile(idle, (0.1, 0.5, 0.9))
     varies = high - low >= max(IDLE_LEAST_NS, VARIES * median)
-    if not varies or _queue_ns(seen, point) < QUEUE_LEAST_NS:
+    if not varies or _queue_ns(seen, point) < QUEUE_LEAST_NS or _is_disturbed(point, high - low):
         return ""
     return (
         "between its batches, with nothing under way, the fastest of eight round trips took "
         f"{format_time(low)} to {format_time(high)}"
     )
+
+
+def _is_disturbed(point: Point, variation_ns: float) -> bool:
+    """Whether ends that waited for a CPU, or an emulated switch that was late, may be what
+    varies."""
+    late_ns = float((point.checks.get("lab") or {}).get("late_p99_ns") or 0)
+    waits = (
+        growth(point, rank, "process.run_wait_ns") / max(between_snapshots_ns(point, rank), 1)
+        for rank in (0, 1)
+    )
+    return late_ns > LATE * variation_ns or max(waits) > WAITED
 
 
 def held_at_an_end(seen: Seen, point: Point) -> bool:

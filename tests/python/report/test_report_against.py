@@ -74,7 +74,7 @@ def test_transports_differ_in_more_than_their_colour(name: str) -> None:
     own = transport_look(name)
     others = [transport_look(t.name) for t in TRANSPORTS.values() if t.layer and t.name != name]
     assert own.colour in SERIES
-    assert all(own.symbol != other.symbol for other in others)
+    assert all((own.symbol, own.dash) != (other.symbol, other.dash) for other in others)
 
 
 def test_more_curves_than_colours_differ() -> None:
