@@ -29,7 +29,7 @@ protected:
     }
 };
 
-class Ring final : public Allgather {
+class RingAllgather final : public Allgather {
 public:
     using Allgather::Allgather;
 
@@ -54,7 +54,7 @@ public:
 
 // In round k, a rank sends all it has, but no more than is lacking, 2^k ranks back. The blocks lie
 // as they came, beginning with the own one, and are put in order in the end.
-class Bruck final : public Allgather {
+class BruckAllgather final : public Allgather {
 public:
     using Allgather::Allgather;
 
@@ -86,9 +86,9 @@ public:
 };
 
 // With other than a power of two of ranks, every two of the first ones become one meanwhile.
-class RecursiveDoubling final : public Allgather {
+class DoublingAllgather final : public Allgather {
 public:
-    explicit RecursiveDoubling(const Parameters& parameters)
+    explicit DoublingAllgather(const Parameters& parameters)
         : Allgather(parameters), fold_(parameters.ranks) {}
 
     [[nodiscard]] Claims claims() const override {
@@ -132,25 +132,25 @@ private:
     Fold fold_;
 };
 
-constexpr std::array table{
+constexpr std::array allgather_table{
     Algorithm{.name = "allgather/recursive-doubling",
               .family = Family::allgather,
               .summary = "in round k all that two groups of 2^k ranks have",
               .uses = {.sizes = true},
-              .make = make<RecursiveDoubling>},
+              .make = make<DoublingAllgather>},
     Algorithm{.name = "allgather/bruck",
               .family = Family::allgather,
               .summary = "dissemination: in round k all that a rank has, 2^k ranks back",
               .uses = {.sizes = true},
-              .make = make<Bruck>},
+              .make = make<BruckAllgather>},
     Algorithm{.name = "allgather/ring",
               .family = Family::allgather,
               .summary = "one block at a time to the next rank",
               .uses = {.sizes = true},
-              .make = make<Ring>}};
+              .make = make<RingAllgather>}};
 
 } // namespace
 
-std::span<const Algorithm> allgather_algorithms() { return table; }
+std::span<const Algorithm> allgather_algorithms() { return allgather_table; }
 
 } // namespace sonde::schedule

@@ -50,9 +50,9 @@ private:
 
 // In each round two groups exchange all that they have combined; they are neighbours, so that the
 // ranks' order is kept.
-class RecursiveDoubling final : public FoldedAllreduce {
+class DoublingAllreduce final : public FoldedAllreduce {
 public:
-    explicit RecursiveDoubling(const Parameters& parameters) : FoldedAllreduce(parameters, 1) {}
+    explicit DoublingAllreduce(const Parameters& parameters) : FoldedAllreduce(parameters, 1) {}
 
     [[nodiscard]] Claims claims() const override {
         const std::int64_t rounds = empty() ? 0 : phases(0);
@@ -78,9 +78,9 @@ private:
 };
 
 // Reduce-scatter by recursive halving, allgather by recursive doubling the same way back.
-class Rabenseifner final : public FoldedAllreduce {
+class RabenseifnerAllreduce final : public FoldedAllreduce {
 public:
-    explicit Rabenseifner(const Parameters& parameters)
+    explicit RabenseifnerAllreduce(const Parameters& parameters)
         : FoldedAllreduce(parameters, Fold(parameters.ranks).core()) {}
 
     [[nodiscard]] Claims claims() const override {
@@ -112,9 +112,10 @@ private:
 };
 
 // Each block goes round once and is combined at every rank, and goes round again as the result.
-class Ring final : public VectorReduction {
+class RingAllreduce final : public VectorReduction {
 public:
-    explicit Ring(const Parameters& parameters) : VectorReduction(parameters, parameters.ranks) {}
+    explicit RingAllreduce(const Parameters& parameters)
+        : VectorReduction(parameters, parameters.ranks) {}
 
     [[nodiscard]] Claims claims() const override {
         Claims claims{.node_contention_free = true};
@@ -146,25 +147,25 @@ public:
     }
 };
 
-constexpr std::array table{
+constexpr std::array allreduce_table{
     Algorithm{.name = "allreduce/recursive-doubling",
               .family = Family::allreduce,
               .summary = "whole vectors between groups of 2^k ranks",
               .uses = {},
-              .make = make<RecursiveDoubling>},
+              .make = make<DoublingAllreduce>},
     Algorithm{.name = "allreduce/rabenseifner",
               .family = Family::allreduce,
               .summary = "reduce-scatter by recursive halving, allgather by doubling",
               .uses = {.commutative = true},
-              .make = make<Rabenseifner>},
+              .make = make<RabenseifnerAllreduce>},
     Algorithm{.name = "allreduce/ring",
               .family = Family::allreduce,
               .summary = "each block round the ring twice: combined, then as the result",
               .uses = {.commutative = true},
-              .make = make<Ring>}};
+              .make = make<RingAllreduce>}};
 
 } // namespace
 
-std::span<const Algorithm> allreduce_algorithms() { return table; }
+std::span<const Algorithm> allreduce_algorithms() { return allreduce_table; }
 
 } // namespace sonde::schedule

@@ -100,6 +100,13 @@ constexpr std::array all{
 
 } // namespace
 
+Layout exchange_layout(const Parameters& parameters) {
+    if (parameters.sizes.empty()) {
+        return Layout::equal(parameters.ranks, parameters.block_bytes, parameters.segment_bytes);
+    }
+    return Layout::by_pair(parameters.sizes, parameters.ranks, parameters.segment_bytes);
+}
+
 std::span<const Algorithm> alltoall_algorithms() { return all; }
 
 Rank own_fan_out(Rank ranks) noexcept {

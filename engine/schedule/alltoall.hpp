@@ -11,6 +11,9 @@ namespace sonde::schedule {
 
 [[nodiscard]] std::span<const Algorithm> alltoall_algorithms();
 
+// Blocks of equal size, or one for each pair.
+[[nodiscard]] Layout exchange_layout(const Parameters& parameters);
+
 // Store and forward in ceil(log2 p) rounds (Bruck et al. 1997). Parameters as they pass check().
 [[nodiscard]] std::unique_ptr<Schedule> make_bruck(const Parameters& parameters);
 

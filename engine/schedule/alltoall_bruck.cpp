@@ -31,16 +31,9 @@ std::vector<Range> passed_on(Rank ranks, Rank rank, std::int64_t distance) {
     return items;
 }
 
-Layout exchange_layout(const Parameters& parameters) {
-    if (parameters.sizes.empty()) {
-        return Layout::equal(parameters.ranks, parameters.block_bytes, parameters.segment_bytes);
-    }
-    return Layout::by_pair(parameters.sizes, parameters.ranks, parameters.segment_bytes);
-}
-
-class Bruck final : public PhasedSchedule {
+class BruckExchange final : public PhasedSchedule {
 public:
-    explicit Bruck(const Parameters& parameters)
+    explicit BruckExchange(const Parameters& parameters)
         : PhasedSchedule(parameters, exchange_layout(parameters)) {}
 
     // Two rotations, and the rounds between them.
@@ -103,7 +96,7 @@ private:
 } // namespace
 
 std::unique_ptr<Schedule> make_bruck(const Parameters& parameters) {
-    return std::make_unique<Bruck>(parameters);
+    return std::make_unique<BruckExchange>(parameters);
 }
 
 } // namespace sonde::schedule

@@ -157,13 +157,6 @@ private:
 
 bool power_of_two(Rank number) noexcept { return (number & (number - 1)) == 0; }
 
-Layout exchange_layout(const Parameters& parameters) {
-    if (parameters.sizes.empty()) {
-        return Layout::equal(parameters.ranks, parameters.block_bytes, parameters.segment_bytes);
-    }
-    return Layout::by_pair(parameters.sizes, parameters.ranks, parameters.segment_bytes);
-}
-
 std::int32_t largest_block(const Parameters& parameters, const Layout& layout) {
     if (parameters.ranks < 2) {
         return 0;

@@ -75,19 +75,20 @@ public:
     }
 };
 
-constexpr std::array table{Algorithm{.name = "barrier/dissemination",
-                                     .family = Family::barrier,
-                                     .summary = "in round k each rank tells the one 2^k ahead",
-                                     .uses = {},
-                                     .make = make<Dissemination>},
-                           Algorithm{.name = "barrier/tree",
-                                     .family = Family::barrier,
-                                     .summary = "up a binomial tree to rank 0 and down again",
-                                     .uses = {},
-                                     .make = make<Tree>}};
+constexpr std::array barrier_table{
+    Algorithm{.name = "barrier/dissemination",
+              .family = Family::barrier,
+              .summary = "in round k each rank tells the one 2^k ahead",
+              .uses = {},
+              .make = make<Dissemination>},
+    Algorithm{.name = "barrier/tree",
+              .family = Family::barrier,
+              .summary = "up a binomial tree to rank 0 and down again",
+              .uses = {},
+              .make = make<Tree>}};
 
 } // namespace
 
-std::span<const Algorithm> barrier_algorithms() { return table; }
+std::span<const Algorithm> barrier_algorithms() { return barrier_table; }
 
 } // namespace sonde::schedule

@@ -144,7 +144,7 @@ public:
     }
 };
 
-constexpr std::array table{
+constexpr std::array broadcast_table{
     Algorithm{.name = "broadcast/linear",
               .family = Family::broadcast,
               .summary = "the root sends to each rank in turn",
@@ -168,6 +168,6 @@ constexpr std::array table{
 
 } // namespace
 
-std::span<const Algorithm> broadcast_algorithms() { return table; }
+std::span<const Algorithm> broadcast_algorithms() { return broadcast_table; }
 
 } // namespace sonde::schedule

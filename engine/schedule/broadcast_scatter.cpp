@@ -124,7 +124,7 @@ private:
     Fold fold_;
 };
 
-constexpr std::array table{
+constexpr std::array divided_broadcast_table{
     Algorithm{.name = "broadcast/scatter-recursive-doubling",
               .family = Family::broadcast,
               .summary = "parts along a binomial tree, then recursive doubling",
@@ -138,6 +138,6 @@ constexpr std::array table{
 
 } // namespace
 
-std::span<const Algorithm> scattered_broadcast_algorithms() { return table; }
+std::span<const Algorithm> scattered_broadcast_algorithms() { return divided_broadcast_table; }
 
 } // namespace sonde::schedule

@@ -53,9 +53,9 @@ private:
 
 // Rabenseifner: reduce-scatter by recursive halving, then a binomial gather. Of every two ranks
 // that fold, the even one stays. A root that has left takes the part and the place of rank 0.
-class Rabenseifner final : public VectorReduction {
+class RabenseifnerReduce final : public VectorReduction {
 public:
-    explicit Rabenseifner(const Parameters& parameters)
+    explicit RabenseifnerReduce(const Parameters& parameters)
         : VectorReduction(parameters, Fold(parameters.ranks).core()),
           fold_(parameters.ranks, Fold::Keeper::even) {}
 
@@ -126,7 +126,7 @@ private:
     Fold fold_;
 };
 
-constexpr std::array table{
+constexpr std::array reduce_table{
     Algorithm{.name = "reduce/binomial",
               .family = Family::reduce,
               .summary = "a binomial tree, the whole vector along each edge",
@@ -136,10 +136,10 @@ constexpr std::array table{
               .family = Family::reduce,
               .summary = "reduce-scatter by recursive halving, then a binomial gather",
               .uses = {.root = true, .commutative = true},
-              .make = make<Rabenseifner>}};
+              .make = make<RabenseifnerReduce>}};
 
 } // namespace
 
-std::span<const Algorithm> reduce_algorithms() { return table; }
+std::span<const Algorithm> reduce_algorithms() { return reduce_table; }
 
 } // namespace sonde::schedule

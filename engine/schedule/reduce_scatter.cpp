@@ -116,7 +116,7 @@ private:
 
 // Groups of neighbours exchange what they have combined, but for the blocks of the sender's own
 // group: the order of the ranks is kept, at the cost of more bytes.
-class RecursiveDoubling final : public FoldedReduceScatter {
+class DoublingReduceScatter final : public FoldedReduceScatter {
 public:
     using FoldedReduceScatter::FoldedReduceScatter;
 
@@ -191,7 +191,7 @@ private:
     }
 };
 
-constexpr std::array table{
+constexpr std::array reduce_scatter_table{
     Algorithm{.name = "reduce-scatter/recursive-halving",
               .family = Family::reduce_scatter,
               .summary = "opposite halves exchange halves of the vector",
@@ -201,7 +201,7 @@ constexpr std::array table{
               .family = Family::reduce_scatter,
               .summary = "neighbouring groups exchange all but their own blocks, in order",
               .uses = {.sizes = true},
-              .make = make<RecursiveDoubling>},
+              .make = make<DoublingReduceScatter>},
     Algorithm{.name = "reduce-scatter/pairwise",
               .family = Family::reduce_scatter,
               .summary = "each rank sends every other its contribution directly",
@@ -210,6 +210,6 @@ constexpr std::array table{
 
 } // namespace
 
-std::span<const Algorithm> reduce_scatter_algorithms() { return table; }
+std::span<const Algorithm> reduce_scatter_algorithms() { return reduce_scatter_table; }
 
 } // namespace sonde::schedule
