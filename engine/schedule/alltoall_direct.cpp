@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "schedule/alltoall.hpp"
+
 namespace sonde::schedule {
 
 namespace {
