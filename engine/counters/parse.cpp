@@ -20,7 +20,7 @@ std::int64_t sum_after_first(const Words& words, std::size_t most, std::size_t& 
         if (!value) {
             break;
         }
-        sum += *value;
+        sum = sum_of(sum, *value);
         ++end;
     }
     return sum;
@@ -37,7 +37,8 @@ std::size_t add_by_cpu(const Words& words, std::size_t end, const Words& cpus,
         const std::string_view cpu = cpus[i - 1];
         const std::int64_t count = number(words[i]).value_or(0);
         if (count != 0 && cpu.starts_with("CPU")) {
-            values[joined({"interrupt_cpu.", cpu.substr(3), ".", name})] += count;
+            std::int64_t& total = values[joined({"interrupt_cpu.", cpu.substr(3), ".", name})];
+            total = sum_of(total, count);
             ++added;
         }
     }
@@ -91,7 +92,8 @@ void parse_interrupts(std::string_view text, CounterValues& values) {
         // A numbered line ends with the device that asked for it; the others are types.
         const auto name = numbered && end < words.size() ? words.back() : label;
         if (end > 1) {
-            values[joined({"interrupt.", name})] += sum;
+            std::int64_t& total = values[joined({"interrupt.", name})];
+            total = sum_of(total, sum);
         }
         if (numbered) {
             by_cpu += add_by_cpu(words, end, cpus, name, most_by_cpu - by_cpu, values);
@@ -168,7 +170,8 @@ void parse_softnet(std::string_view text, CounterValues& values) {
     for_each_line(text, [&](std::string_view line) { // one line for each CPU, hexadecimal
         const Words words = split(line);
         for (std::size_t i = 0; i < names.size() && i < words.size(); ++i) {
-            values[std::string(names[i])] += number(words[i], 16).value_or(0);
+            std::int64_t& total = values[std::string(names[i])];
+            total = sum_of(total, number(words[i], 16).value_or(0));
         }
     });
 }

@@ -21,6 +21,12 @@ using Words = std::vector<std::string_view>;
 // Counters of 64 bits without sign wrap into the sign here; a difference of two stays right.
 [[nodiscard]] std::optional<std::int64_t> number(std::string_view word, int base = 10);
 
+// The sum of two such counters, which wraps as they do.
+[[nodiscard]] constexpr std::int64_t sum_of(std::int64_t one, std::int64_t other) noexcept {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) +
+                                     static_cast<std::uint64_t>(other));
+}
+
 // Adds the number that a word is, if it is one.
 void add(CounterValues& values, std::string name, std::string_view word);
 

@@ -191,6 +191,16 @@ TEST_CASE("/proc/net/softnet_stat is hexadecimal") {
     CHECK(values["softnet.squeezed"] == 2);
 }
 
+TEST_CASE("sums of counters that are too large wrap as the counters do") {
+    CounterValues values;
+    parse_softnet("8000000000000000 0 0\n8000000000000001 0 0\n", values);
+    CHECK(values["softnet.processed"] == 1);
+    parse_interrupts("           CPU0       CPU1\n"
+                     "  0: 9223372036854775807 9223372036854775807   IO-APIC   timer\n",
+                     values);
+    CHECK(values["interrupt.timer"] == -2);
+}
+
 TEST_CASE("/proc/meminfo and /proc/loadavg") {
     CounterValues values;
     parse_memory("MemTotal:       1024 kB\nMemFree: 1 kB\nMemAvailable:    512 kB\n"
