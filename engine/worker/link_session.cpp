@@ -14,6 +14,7 @@
 #include "transport/link/reliable_path.hpp"
 #include "transport/socket/source.hpp"
 #include "transport/socket/tcp_info.hpp"
+#include "worker/greeted_end.hpp"
 
 namespace sonde {
 namespace {
@@ -186,64 +187,18 @@ void LinkSession::interrupt() noexcept {
 
 namespace {
 
-class LinkListener final : public ListeningEnd {
-public:
-    LinkListener(ListenParameters parameters, const LinkOptions& options,
-                 const std::atomic<bool>& interrupted)
-        : listener_(std::move(parameters)), options_(options), interrupted_(interrupted) {}
-
-    [[nodiscard]] nlohmann::json listening() const override { return {{"port", listener_.port()}}; }
-    [[nodiscard]] std::unique_ptr<Session> accept(std::int64_t timeout_ns) override {
-        const Deadline deadline(timeout_ns, interrupted_);
-        return std::make_unique<LinkSession>(listener_.accept(deadline), options_, target_rank,
-                                             deadline);
-    }
-    void interrupt() noexcept override { listener_.interrupt(); }
-
-private:
-    Listener listener_;
-    LinkOptions options_;
-    const std::atomic<bool>& interrupted_;
-};
+constexpr GreetedOptions<LinkOptions> as_asked{
+    read_link_options, [](const LinkOptions& /*options*/) { return false; },
+    require_frames}; // where they are not allowed, nobody needs to connect
 
 } // namespace
 
 Opening<ListeningEnd> read_link_listen(Fields& fields) {
-    ListenParameters parameters;
-    parameters.family = read_family(fields);
-    parameters.admission.cookie = parse_cookie(fields.text("cookie", 32));
-    parameters.address = SocketAddress::any(parameters.family, 0);
-    if (const auto allowed = fields.optional_text("allow_address", 64)) {
-        parameters.allow = SocketAddress(parameters.family, *allowed, 0);
-    }
-    const LinkOptions options = read_link_options(fields);
-    parameters.timeout_ns = take_timeout(fields);
-    fields.finish();
-    require_frames(); // where they are not allowed, nobody needs to connect
-    return {false, parameters.timeout_ns,
-            [parameters, options](const std::atomic<bool>& interrupted) {
-                return std::make_unique<LinkListener>(parameters, options, interrupted);
-            }};
+    return read_greeted_listen<LinkSession>(fields, as_asked);
 }
 
 Opening<Session> read_link_connect(Fields& fields) {
-    ConnectParameters parameters;
-    const Family family = read_family(fields);
-    parameters.admission.cookie = parse_cookie(fields.text("cookie", 32));
-    const std::string address = fields.text("address", 64);
-    parameters.target = SocketAddress(family, address,
-                                      static_cast<std::uint16_t>(fields.integer("port", 0, 65535)));
-    const LinkOptions options = read_link_options(fields);
-    parameters.options.source_address = options.source_address;
-    const std::int64_t timeout_ns = take_timeout(fields);
-    fields.finish();
-    require_frames();
-    return {false, timeout_ns,
-            [parameters, options, timeout_ns](const std::atomic<bool>& interrupted) {
-                const Deadline deadline(timeout_ns, interrupted);
-                return std::make_unique<LinkSession>(connect_to_target(parameters, deadline),
-                                                     options, origin_rank, deadline);
-            }};
+    return read_greeted_connect<LinkSession>(fields, as_asked);
 }
 
 } // namespace sonde
