@@ -1,8 +1,8 @@
 # sonde-fabric: the worker over libfabric. Only its headers are needed: the library is loaded when it
 # is asked for, so that one program works with whatever a site has. Where there are no headers, the
 # program is built without and says so when it is asked. A program without any shared library could
-# load none, so that a wheel has no sonde-fabric: netsonde builds it on first use
-# (src/netsonde/launch/fabric.py).
+# load none, so that a wheel has no sonde-fabric: netsonde builds it on first use, as the row in
+# src/netsonde/catalogue/transport.py says.
 if(NETSONDE_STATIC)
   message(STATUS "sonde-fabric is not built: it loads a shared library, which NETSONDE_STATIC rules out")
   return()
@@ -24,3 +24,4 @@ target_link_libraries(sonde_libfabric PUBLIC sonde_sessions ${CMAKE_DL_LIBS})
 netsonde_add_worker(sonde-fabric engine/worker/sonde_fabric.cpp)
 target_link_libraries(sonde-fabric PRIVATE sonde_libfabric)
 netsonde_use_precompiled(sonde_libfabric sonde-fabric)
+add_dependencies(workers sonde-fabric)

@@ -87,6 +87,7 @@ target_compile_definitions(sonde_mpi_parts PUBLIC MPICH_SKIP_MPICXX OMPI_SKIP_MP
 target_link_libraries(sonde_mpi_parts PUBLIC sonde_schedule sonde_core ${mpi_link} ${CMAKE_DL_LIBS})
 netsonde_precompile(sonde_mpi_parts)
 netsonde_compile_together(sonde_mpi_parts)
+add_dependencies(grouped sonde_mpi_parts)
 # Operations have names of their own in each file: prepare_allgather, table.
 set_source_files_properties(${collective_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 add_executable(sonde-mpi engine/worker/sonde_mpi.cpp engine/worker/mpi_rank.cpp
@@ -106,6 +107,7 @@ set_target_properties(sonde-mpi PROPERTIES
   BUILD_RPATH "${mpi_library_folders}" INSTALL_RPATH "${mpi_rpath}")
 target_link_options(sonde-mpi PRIVATE -Wl,--enable-new-dtags)
 install(TARGETS sonde-mpi RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT workers OPTIONAL)
+add_dependencies(quickstart sonde-mpi)
 
 if(NETSONDE_TESTS)
   # What can be tested without running MPI; the rest is tested through sonde-mpi's records.

@@ -1,6 +1,6 @@
 # sonde-pvm: the worker for PVM, where its header and its library are. Elsewhere netsonde builds it
-# on first use (src/netsonde/launch/pvm_build.py). The static library, for the program can be copied
-# to hosts that have but the daemon.
+# on first use, as the row in src/netsonde/catalogue/transport.py says. The static library, for the
+# program can be copied to hosts that have but the daemon.
 option(NETSONDE_PVM "build sonde-pvm, where PVM's development files are found" ON)
 if(NOT NETSONDE_PVM OR NETSONDE_STATIC)
   message(STATUS "sonde-pvm is not built: NETSONDE_PVM is OFF, or it is for hosts of any PVM")
@@ -33,6 +33,8 @@ if(NETSONDE_XDR_LIBRARY)
 endif()
 netsonde_use_precompiled(sonde_pvm_parts)
 netsonde_compile_together(sonde_pvm_parts)
+add_dependencies(grouped sonde_pvm_parts)
 add_executable(sonde-pvm engine/worker/sonde_pvm.cpp)
 target_link_libraries(sonde-pvm PRIVATE sonde_pvm_parts)
 install(TARGETS sonde-pvm RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT workers OPTIONAL)
+add_dependencies(workers sonde-pvm)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from netsonde.errors import HostError
-from netsonde.launch import pvm_build  # noqa: F401  it registers what makes sonde-pvm
 from netsonde.launch.binaries import find_worker
 
 DAEMON = Path("/usr/lib/pvm3/lib/pvmd")

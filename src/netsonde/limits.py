@@ -213,13 +213,13 @@ LIMITS = (
         "the build fails",
     ),
     Limit(
-        "pvm-daemon",
+        "tasks-daemon",
         15,
-        "what a daemon of PVM says when it starts, and what it asks of the next host",
+        "what the daemon of a virtual machine says when it starts, and asks of the next host",
         "the point fails",
     ),
     Limit(
-        "pvm-join",
+        "tasks-join",
         15,
         "the hosts of a virtual machine to hear each other, and its tasks to meet",
         "the point fails, and says what may be in between",

@@ -24,7 +24,7 @@ from netsonde.lab.host import LabHost
 from netsonde.lab.observe import switch_stats
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.host import ChildProcess
-from netsonde.launch.pvm import Place, start_machine
+from netsonde.launch.tasks import Place, start_machine
 from netsonde.launch.worker import Worker, start_worker
 from pvm_needed import require_pvm
 

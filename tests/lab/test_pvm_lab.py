@@ -22,9 +22,9 @@ from typer.testing import CliRunner
 from netsonde.cli.main import app
 from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up
-from netsonde.launch import pvm
+from netsonde.launch import tasks
 from netsonde.launch.pair import PairSession
-from netsonde.launch.pvm import Place, open_task_flows, open_tasks, start_machine
+from netsonde.launch.tasks import Place, open_task_flows, open_tasks, start_machine
 from netsonde.launch.worker import start_worker, wait_all
 from netsonde.records.decode import decode_batch
 from pvm_needed import require_pvm
@@ -325,7 +325,7 @@ def test_a_firewall_is_named(
     route: str,
     said: str,
 ) -> None:
-    monkeypatch.setattr(pvm, "JOIN_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(tasks, "JOIN_TIMEOUT_S", 1.0)
     firewall(protocol)
     with pytest.raises(HostError, match=said):
         open_tasks(lab.hosts[0], lab.hosts[1], "pvm", options={"route": route})

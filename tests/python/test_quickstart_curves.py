@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from mpi_fakes import program
 
-from netsonde.catalogue.transport import in_quickstart
+from netsonde.catalogue.transport import TRANSPORTS, in_quickstart
 from netsonde.cli.quickstart import further_curves
-from netsonde.launch import fabric, pvm, pvm_build
+from netsonde.launch import library
+from netsonde.launch.library import has_library
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program(tmp_path / "sonde-pvm", "exit 0")
     monkeypatch.setenv("PVM_ROOT", str(tmp_path))
     monkeypatch.setenv("NETSONDE_WORKERS", str(tmp_path))
-    monkeypatch.setattr(pvm_build, "USUAL_ROOTS", ())
+    monkeypatch.setattr(library, "TOP", tmp_path / "nothing")
     return tmp_path
 
 
@@ -29,7 +30,7 @@ def curves() -> set[str]:
 
 
 def test_what_is_there_is_measured(installed: Path) -> None:
-    assert pvm.is_present()
+    assert has_library(TRANSPORTS["pvm"])
     assert "pvm" in curves()
     (block,) = (block for block in further_curves() if block["transports"] == "pvm")
     assert block["sizes"] == next(row for row in in_quickstart() if row.name == "pvm").quick_sizes
@@ -49,7 +50,7 @@ def test_libfabric_is_measured_where_its_worker_and_a_library_are(
 ) -> None:
     library = installed / "libfabric.so"
     library.touch()
-    monkeypatch.setenv(fabric.LIBRARY_VARIABLE, str(library))
+    monkeypatch.setenv("NETSONDE_LIBFABRIC", str(library))
     assert "fabric" not in curves()
     program(installed / "sonde-fabric", "exit 0")
     (block,) = (block for block in further_curves() if block["transports"] == "fabric")

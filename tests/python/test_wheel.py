@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import tarfile
 import zipfile
+from itertools import chain
 from pathlib import Path
 
 import packaging.tags
@@ -21,7 +22,8 @@ from bench.installed import MOST_WHEEL_MB, MOST_WORKER_MB
 from raw_worker import S, counters, pair
 
 from netsonde import __version__
-from netsonde.launch import engine_build, fabric, mpi_build
+from netsonde.catalogue.transport import TRANSPORTS
+from netsonde.launch import engine_build, mpi_build
 from wheel_made import MACHINE, build
 
 ROOT = Path(__file__).parents[2]
@@ -148,7 +150,7 @@ def test_it_is_small_and_has_what_it_needs(wheel: Path) -> None:
     for pattern in (
         *engine_build.PLAIN_SOURCES,
         *mpi_build.MPI_SOURCES,
-        *fabric.FABRIC_SOURCES,
+        *chain.from_iterable(row.library.sources for row in TRANSPORTS.values() if row.library),
     ):
         sources = {f"{shared}/netsonde/{path.relative_to(ROOT)}" for path in engine.glob(pattern)}
         assert sources <= names

@@ -13,7 +13,7 @@ from lab_truth import COUNTING, scenario_lab
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.lab import Lab, permission_problem
 from netsonde.launch.pair import PairSession
-from netsonde.launch.pvm import open_tasks
+from netsonde.launch.tasks import open_tasks
 from netsonde.records.decode import decode_batch
 from netsonde.stats.quantiles import quantile
 from pvm_needed import require_pvm

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
+from netsonde.catalogue.library import Library, Linked
+
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 DATAGRAM_LIMIT_BYTES = 65507
 """What a UDP datagram takes; an ICMP echo as well, whose header is as long."""
@@ -47,7 +49,8 @@ class Need:
 class Transport:
     """One row.
 
-    ``tests`` are the names of those it carries, and ``worker`` the program that has it.
+    ``tests`` are the names of those it carries, and ``worker`` the program that has it, which is
+    made for a ``library`` of the host where it needs one. ``families`` are those of its addresses.
     ``has_endpoints``: a library's endpoints carry the messages, in memory that they are told of,
     and what sockets they have is the library's affair. ``has_frames``: they are frames on the link
     itself, without IP, which may be lost unless the point is a reliable one. ``has_datagrams``:
@@ -63,7 +66,7 @@ class Transport:
     ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of its command,
     ``more`` and ``examples`` what that command's own help adds. ``quick_sizes`` are those of the
     curve that it adds to a quickstart where this machine has what it needs
-    (:mod:`netsonde.launch.present`). ``usual_size`` is what a command measures where no sizes are
+    (:mod:`netsonde.launch.library`). ``usual_size`` is what a command measures where no sizes are
     given, ``block_size`` in tests of one message at a time that is to be large, ``sweep_sizes`` in
     a sweep.
     """
@@ -72,6 +75,8 @@ class Transport:
     title: str
     tests: tuple[str, ...] = ()
     worker: str = ""
+    library: Library | None = None
+    families: tuple[str, ...] = ("ipv4", "ipv6")
     ends: Ends = Ends.OTHERWISE
     framing: Framing | None = None
     needs: tuple[Need, ...] = ()
@@ -255,6 +260,27 @@ _ROWS = (
         "Fabric",
         tests=(*_PLAIN, "bounds", "protection", "all-pairs"),
         worker="sonde-fabric",
+        library=Library(
+            "libfabric",
+            packages="libfabric's development files (Debian: libfabric-dev)",
+            variable="NETSONDE_LIBFABRIC",
+            names_file=True,
+            roots=("/opt/cray/libfabric/*", "/opt/amazon/efa"),
+            header="rdma/fi_endpoint.h",
+            file="libfabric.so.1",
+            # The parts of sonde-worker without a transport of their own, those over libfabric, and
+            # kernel tracing that says that it has no programs: they need Clang and libbpf.
+            sources=(
+                *("host_benchmarks/*.cpp", "transport/socket/*.cpp", "transport/libfabric/*.cpp"),
+                *(f"kernel_trace/{name}.cpp" for name in ("events", "totals", "not_compiled")),
+                *(f"worker/{name}.cpp" for name in ("worker", "worker_program", "meeting")),
+                *(f"worker/{name}.cpp" for name in ("offers", "claims", "generator")),
+                *("worker/asked_kernel_trace.cpp", "worker/host_benchmark_verbs.cpp"),
+                *(f"worker/fabric_{name}.cpp" for name in ("end", "session", "bounds", "*_runs")),
+                "worker/sonde_fabric.cpp",
+            ),
+            about_s=100,
+        ),
         ends=Ends.PAIR,
         has_endpoints=True,
         needs=(Need("libfabric", "libfabric.so.1"),),
@@ -294,6 +320,19 @@ _ROWS = (
         "PVM",
         tests=("latency", "pingpong", "stream", *_STREAMS_OF_MANY, "all-pairs"),
         worker="sonde-pvm",
+        library=Library(
+            "PVM",
+            packages="PVM and its development files (Debian: pvm, pvm-dev)",
+            variable="PVM_ROOT",
+            roots=("/usr/lib/pvm3", "/usr/share/pvm3", "/usr/local/lib/pvm3", "/opt/pvm3"),
+            header="pvm3.h",
+            file="pvmd",
+            sources=("transport/pvm/*.cpp", "worker/sonde_pvm.cpp", "worker/pvm_*.cpp"),
+            # Static where it can be: hosts have but the daemon. XDR was the C library's own until
+            # glibc 2.32.
+            linked=(Linked(("libpvm3.a",), "-lpvm3"), Linked(("libtirpc.a", "libtirpc.so.3"))),
+        ),
+        families=("ipv4",),
         ends=Ends.TASKS,
         framing=Framing.SEGMENTS,
         needs=(

@@ -52,12 +52,12 @@ def quickstart(
 def further_curves() -> list[dict[str, Any]]:
     """A block for each further transport that this machine has what it needs for; where it has a
     CPU for each end, as TCP's, beside which it stands."""
-    import netsonde.study.open_sockets  # noqa: F401  and with it what stands behind the rows
-    from netsonde.launch.present import PRESENT
+    from netsonde.launch.binaries import is_installed
+    from netsonde.launch.library import has_library
 
     return [
         {"transports": row.name, "test": "latency", "sizes": row.quick_sizes}
         | ({"options": APART} if row.has_endpoints else {})
         for row in in_quickstart()
-        if PRESENT[row.name]()
+        if is_installed(row.worker) and has_library(row)
     ]

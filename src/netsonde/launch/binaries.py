@@ -5,26 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
-from collections.abc import Callable
 from pathlib import Path
 
 from netsonde.errors import HostError
+from netsonde.launch.engine_build import built
+from netsonde.launch.library import recipe_for
 
 DIRECTORY_VARIABLE = "NETSONDE_WORKERS"
 USUAL_WORKER = "sonde-worker"
 """What tests are made with where the row of a transport names no other program."""
-Builder = Callable[[], Path]
-_BUILDERS: dict[str, Builder] = {}
-
-
-def builds(name: str) -> Callable[[Builder], Builder]:
-    """Marks what makes a worker where none is installed; it raises HostError."""
-
-    def register(builder: Builder) -> Builder:
-        _BUILDERS[name] = builder
-        return builder
-
-    return register
 
 
 def is_installed(name: str) -> bool:
@@ -47,8 +36,8 @@ def find_worker(name: str) -> Path:
             f"{DIRECTORY_VARIABLE} is {chosen}, but there is no executable {name} in it; "
             "build the workers there or unset it"
         )
-    if name in _BUILDERS:
-        return _BUILDERS[name]()
+    if (recipe := recipe_for(name)) is not None:
+        return built(recipe)
     raise HostError(
         f"the executable {name} is neither in {_beside(name).parent} nor on PATH; make it with "
         f"`make build` in a clone of netsonde, or install a wheel, or set {DIRECTORY_VARIABLE} to "

@@ -13,7 +13,6 @@ from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.point import EveryPair, Generated, Pattern, Program
 from netsonde.catalogue.transport import Ends
 from netsonde.errors import HostError
-from netsonde.launch import fabric  # noqa: F401  says whether it is here
 from netsonde.launch.alone import open_alone
 from netsonde.launch.flows import Gate, open_flows
 from netsonde.launch.generator import open_generator
@@ -21,8 +20,8 @@ from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import open_pair
 from netsonde.launch.program import open_program
-from netsonde.launch.pvm import open_task_flows, open_tasks
 from netsonde.launch.session import Session
+from netsonde.launch.tasks import open_task_flows, open_tasks
 from netsonde.patterns import flows_of
 from netsonde.study.plan import PlannedPoint
 

@@ -148,7 +148,7 @@ _PACKED = (
     Rule(
         lambda b: (b["encoding"] or b["route"] or b["timed"]) and not _is_packed(b),
         "{encoding}, {route} and {timed} are of messages that are packed: they are for "
-        "{transports:=pvm}",
+        f"{{transports:={' or '.join(names_with('has_tasks'))}}}",
     ),
     Rule(
         lambda b: b["timed"] == "send" and not b["kind"].is_round_trip,

@@ -1,8 +1,8 @@
-"""A test between two tasks of PVM: a virtual machine of its own, which is there for one session.
+"""A test between two tasks of a virtual machine of its own, which is there for one session.
 
 A worker on each host starts that host's daemon, in a folder of its own, and is a task of the
 machine. The first daemon asks for what each further one is started with, and is told what that
-answers; so the hosts are reached by netsonde's launchers, and PVM's own rsh is never used. The
+answers; so the hosts are reached by netsonde's launchers, and never in the daemons' own way. The
 daemons end with their workers, and their files are removed as soon as all tasks are in.
 """
 
@@ -16,20 +16,16 @@ from dataclasses import dataclass
 from netsonde.catalogue.options.tasks import LOCAL
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
-from netsonde.launch import pvm_build  # which registers what makes the worker, too
-from netsonde.launch.binaries import is_installed
 from netsonde.launch.flows import FlowsSession
 from netsonde.launch.host import Host, check_origin
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import PairSession
-from netsonde.launch.present import PRESENT
-from netsonde.launch.pvm_build import daemon_here
 from netsonde.launch.session import SLACK_S, Record
 from netsonde.launch.worker import Worker, start_worker, wait_all
 from netsonde.limits import limit_s
 
-DAEMON_TIMEOUT_S = limit_s("pvm-daemon")
-JOIN_TIMEOUT_S = limit_s("pvm-join")
+DAEMON_TIMEOUT_S = limit_s("tasks-daemon")
+JOIN_TIMEOUT_S = limit_s("tasks-join")
 NORMAL = "normal"
 """The route that the workers know for both."""
 
@@ -40,12 +36,6 @@ class Place:
 
     worker: Worker
     address: str
-
-
-@PRESENT.of("pvm")
-def is_present() -> bool:
-    """Whether there is a daemon here, and a worker that need not be built."""
-    return daemon_here() is not None and is_installed(pvm_build.PROGRAM)
 
 
 def open_tasks(
@@ -101,11 +91,14 @@ def _open(
     target_options: Mapping[str, object] | None,
     wakeup: threading.Condition,
 ) -> list[PairSession]:
-    if family != "ipv4":
-        raise UsageError("PVM knows IPv4 only: leave out --ipv6, or family under [path]")
+    row = transport_row(transport)
+    if family not in row.families:
+        raise UsageError(
+            f"{row.title} does not know {family}: leave out --ipv6, or family under [path]"
+        )
     for origin, _ in ends:
         check_origin(origin)
-    program = transport_row(transport).worker
+    program = row.worker
     addresses = _addresses(ends, family)
     with contextlib.ExitStack() as stack:
 
