@@ -40,8 +40,8 @@ assert said.exit_code == 0, said.output
 assert NAME not in TRANSPORTS and f" {NAME} " not in said.output
 for name in ("udp", "tcp", "mpi"):
     assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
-done = CliRunner().invoke(app, ["udp", "local", "latency", "--count", "20", "--json"])
-assert done.exit_code == 0, done.output
+planned = CliRunner().invoke(app, ["study", "plan", STUDY])
+assert planned.exit_code == 0, planned.output
 """
 
 
@@ -83,22 +83,26 @@ def taken_out(name: str, folder: Path) -> list[Path]:
     return gone
 
 
-@pytest.mark.worker
 @pytest.mark.parametrize("name", OWN)
-def test_the_rest_is_whole_without_it(name: str, tmp_path: Path, sonde_worker: Path) -> None:
+def test_the_rest_is_whole_without_it(name: str, tmp_path: Path) -> None:
     gone = taken_out(name, tmp_path)
     assert any(path.match(f"engine/worker/sonde_{name}.cpp") for path in gone)
     include = re.compile(r'#include "([^"]+)"')
     for path in (tmp_path / "engine").rglob("*.[ch]pp"):
         for header in include.findall(path.read_text()):
             assert Path("engine", header) not in gone, f"{path.name} includes {header}"
+    study = ROOT / "studies" / "acceptance.toml"
     environment = {
         **os.environ,
         "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{sysconfig.get_path('purelib')}",
-        "NETSONDE_WORKERS": str(sonde_worker.parent),
     }
     done = subprocess.run(
-        [sys.executable, "-S", "-c", LEAVES.replace("NAME", repr(name))],
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            LEAVES.replace("NAME", repr(name)).replace("STUDY", repr(str(study))),
+        ],
         env=environment,
         cwd=tmp_path,
         capture_output=True,
