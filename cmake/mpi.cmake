@@ -85,17 +85,30 @@ target_compile_options(sonde_mpi_parts PUBLIC ${mpi_compile})
 # The C++ bindings that old MPIs still bring are not wanted.
 target_compile_definitions(sonde_mpi_parts PUBLIC MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
 target_link_libraries(sonde_mpi_parts PUBLIC sonde_schedule sonde_core ${mpi_link} ${CMAKE_DL_LIBS})
-netsonde_precompile(sonde_mpi_parts)
+# Names that it defines change nothing of what is precompiled; other flags could.
+set(mpi_own_flags ${mpi_compile})
+list(FILTER mpi_own_flags EXCLUDE REGEX "^-D")
+if(mpi_own_flags)
+  netsonde_precompile(sonde_mpi_parts)
+else()
+  netsonde_use_precompiled(sonde_mpi_parts)
+endif()
 netsonde_compile_together(sonde_mpi_parts)
 add_dependencies(grouped sonde_mpi_parts)
-# Operations have names of their own in each file: prepare_allgather, table.
-set_source_files_properties(${collective_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# Tables of operations have names of their own in each file: prepare_allgather, table.
+foreach(table collectives communicators layouts messages neighbours one_sided rates)
+  set_source_files_properties(engine/collective/${table}.cpp PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON)
+endforeach()
 add_executable(sonde-mpi engine/worker/sonde_mpi.cpp engine/worker/mpi_rank.cpp
   engine/worker/mpi_words.cpp engine/worker/collective_summary.cpp)
 target_link_libraries(sonde-mpi PRIVATE sonde_mpi_parts)
-if(NETSONDE_PCH)
+if(mpi_own_flags AND NETSONDE_PCH)
   target_precompile_headers(sonde-mpi REUSE_FROM sonde_mpi_parts)
+elseif(NOT mpi_own_flags)
+  netsonde_use_precompiled(sonde-mpi)
 endif()
+netsonde_compile_together(sonde-mpi)
 
 # Installed beside the interpreter, the worker finds the library of the same environment; a library
 # outside (a site's MPI) is found where the wrapper says. LD_LIBRARY_PATH goes before both.

@@ -54,10 +54,43 @@ public:
           timebase_(timebase), hooks_(hooks), observer_(observer) {}
 
     Result play() {
+        constexpr Traffic traffic = traffic_of<Path>;
+        if constexpr (traffic != Traffic::streamed) {
+            if (std::optional<Result> answered = play_answered()) {
+                return std::move(*answered);
+            }
+        }
+        if constexpr (traffic != Traffic::answered) {
+            if (std::optional<Result> streamed = play_streamed()) {
+                return std::move(*streamed);
+            }
+        }
+        throw Failure("bad_request", run_.test == Test::bounds
+                                         ? "test bounds is for transports that are told of memory"
+                                         : "this transport cannot send and receive at once");
+    }
+
+private:
+    // None where the test is another, or cannot be played over this path.
+    std::optional<Result> play_answered() {
         switch (run_.test) {
         case Test::latency:
         case Test::pingpong:
             return rank_ == 0 ? round_trip_origin() : round_trip_target();
+        case Test::open_loop:
+            if constexpr (ConcurrentTransport<Path>) {
+                return rank_ == 0 ? open_loop_origin() : round_trip_target();
+            }
+            return std::nullopt;
+        case Test::overheads:
+            return rank_ == 0 ? overheads_origin() : round_trip_target();
+        default:
+            return std::nullopt;
+        }
+    }
+
+    std::optional<Result> play_streamed() {
+        switch (run_.test) {
         case Test::stream:
             if (run_.rounds != 0) {
                 return rank_ == 0 ? rounds_origin() : rounds_target();
@@ -69,23 +102,12 @@ public:
             } else if constexpr (ExchangeTransport<Path>) {
                 return exchange();
             }
-            break;
-        case Test::open_loop:
-            if constexpr (ConcurrentTransport<Path>) {
-                return rank_ == 0 ? open_loop_origin() : round_trip_target();
-            }
-            break;
-        case Test::overheads:
-            return rank_ == 0 ? overheads_origin() : round_trip_target();
-        case Test::bounds:
-            break;
+            return std::nullopt;
+        default:
+            return std::nullopt;
         }
-        throw Failure("bad_request", run_.test == Test::bounds
-                                         ? "test bounds is for transports that are told of memory"
-                                         : "this transport cannot send and receive at once");
     }
 
-private:
     Result round_trip_origin() {
         RoundTripOrigin<Path> end(run_);
         begin();

@@ -32,6 +32,18 @@ concept MessageTransport = requires(T& t, const T& path, std::span<const std::by
     { path.calls_received() } -> std::convertible_to<std::uint64_t>;
 };
 
+// What a path is for, where that is not all: what it is not for is not compiled over it.
+enum class Traffic { any, answered, streamed };
+
+template <class Path>
+constexpr Traffic traffic_of = [] {
+    if constexpr (requires { Path::traffic; }) {
+        return Path::traffic;
+    } else {
+        return Traffic::any;
+    }
+}();
+
 // A stream whose bytes can be taken as they come, whatever message they belong to.
 template <class T>
 concept ByteTransport =

@@ -69,6 +69,7 @@ template <class Base>
 class StampedPath : public Base {
 public:
     static constexpr bool concurrent = false; // one exchange after the other
+    static constexpr Traffic traffic = Traffic::answered;
 
     template <class... Arguments>
     StampedPath(int fd, std::uint64_t messages, Arguments&&... arguments)

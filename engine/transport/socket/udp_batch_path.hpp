@@ -13,6 +13,7 @@
 
 #include "transport/socket/sockets.hpp"
 #include "transport/socket/udp_path.hpp"
+#include "transport/transport.hpp"
 
 namespace sonde {
 
@@ -22,6 +23,8 @@ constexpr std::size_t most_datagrams_in_a_call = 64;
 template <WaitPolicy Wait>
 class UdpBatchPath : public UdpPath<Wait> {
 public:
+    static constexpr Traffic traffic = Traffic::streamed;
+
     UdpBatchPath(int fd, const std::atomic<bool>& interrupted, std::size_t datagram_bytes,
                  std::size_t per_call, bool offload)
         : UdpPath<Wait>(fd, interrupted), bytes_(datagram_bytes),
