@@ -344,6 +344,24 @@ LIMITS = (
         "a client of the metrics endpoint, and the endpoint's own end",
         "the connection is closed",
     ),
+    Limit(
+        "tune-command",
+        15,
+        "a command that reads or changes a setting of a host, such as sysctl or ip",
+        "it is ended, and the value counts as refused",
+    ),
+    Limit(
+        "tune-answer",
+        20,
+        "the shell at a host that changes its settings",
+        "the search ends, and what was changed is put back",
+    ),
+    Limit(
+        "tune-put-back",
+        60,
+        "all settings of a host to be as they were",
+        "the command says so, and where the undo file is",
+    ),
 )
 _BY_NAME = {row.name: row for row in LIMITS}
 

@@ -72,11 +72,16 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {"records", "figures", "launch", "hosts", "study", "platforms", "host_benchmarks", "report"}
     | {"schedules"},
     "schedules": BASICS,
+    # Settings that are searched by measuring.
+    "tuning": BASICS
+    | NUMBERS
+    | {"records", "figures", "explain", "launch", "hosts", "study", "report"},
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "lab", "hosts", "serve"}
     | {"study", "report", "peers"}
     | {"hpcbench", "mpibench", "host_benchmarks", "trace", "platforms", "simulate"}
-    | {"schedules", "compare", "history", "export", "endpoint", "watch", "modelling"},
+    | {"schedules", "compare", "history", "export", "endpoint", "watch", "modelling"}
+    | {"tuning"},
     "__main__": {"cli"},
 }
 

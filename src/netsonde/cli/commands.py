@@ -111,6 +111,7 @@ COMMANDS = {
             "Record what this host's system does: CPUs, interrupts, interfaces, protocols, memory.",
         ),
         CommandRow("schedule", "Algorithms of collective operations as steps."),
+        CommandRow("tune", "Settings that make programs faster: searched, proven, undone."),
     )
 }
 """In the order of --help."""

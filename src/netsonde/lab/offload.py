@@ -6,10 +6,13 @@ import ctypes
 import fcntl
 import socket
 import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 _SIOCETHTOOL = 0x8946
 _GET_STRINGS = 0x1B
 _GET_STRING_COUNTS = 0x37
+_GET_FEATURES = 0x3A
 _SET_FEATURES = 0x3B
 _FEATURES = 4  # the set of strings that names the features
 _STRING_BYTES = 32
@@ -24,14 +27,49 @@ def switch_bundling_off(device: str) -> None:
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         names = _feature_names(control, device)
+    set_features(device, {name: False for name in names if _bundles(name)})
+
+
+def set_features(device: str, wanted: Mapping[str, bool]) -> None:
+    """Switches features on or off, by name; one that the device has not is passed over. Raises
+    OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        names = _feature_names(control, device)
         blocks = (len(names) + 31) // 32
-        valid = [0] * blocks
+        valid, values = [0] * blocks, [0] * blocks
         for index, name in enumerate(names):
-            if _bundles(name):
+            if name in wanted:
                 valid[index // 32] |= 1 << index % 32
+                values[index // 32] |= wanted[name] << index % 32
         content = struct.pack("=II", _SET_FEATURES, blocks)
-        content += b"".join(struct.pack("=II", mask, 0) for mask in valid)
-        _call(control, device, content)
+        pairs = zip(valid, values, strict=True)
+        _call(control, device, content + b"".join(struct.pack("=II", *pair) for pair in pairs))
+
+
+@dataclass(frozen=True)
+class FeatureState:
+    """Of one feature of a device."""
+
+    is_on: bool
+    can_change: bool
+
+
+def feature_states(device: str) -> dict[str, FeatureState]:
+    """Every feature of a device in our network namespace, by name. Raises OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        names = _feature_names(control, device)
+        blocks = (len(names) + 31) // 32
+        header = struct.Struct("=II")
+        block = struct.Struct("=IIII")  # available, requested, active, never changed
+        asked = header.pack(_GET_FEATURES, blocks) + bytes(blocks * block.size)
+        content = _call(control, device, asked)[header.size :]
+    masks = [block.unpack_from(content, number * block.size) for number in range(blocks)]
+
+    def state(index: int) -> FeatureState:
+        available, _, active, never = (mask >> index % 32 & 1 for mask in masks[index // 32])
+        return FeatureState(bool(active), bool(available and not never))
+
+    return {name: state(index) for index, name in enumerate(names) if name}
 
 
 def _bundles(feature: str) -> bool:

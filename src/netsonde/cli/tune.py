@@ -1,0 +1,10 @@
+"""``netsonde tune``: settings that make programs faster."""
+
+from __future__ import annotations
+
+import typer
+
+from netsonde.cli import tune_sockets
+
+app = typer.Typer(no_args_is_help=True)
+tune_sockets.register(app)
