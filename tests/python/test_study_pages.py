@@ -14,6 +14,7 @@ ITEMS = {
     "pvm-study.md": [*range(1, 44), 62, 65],
     "beowulf-study.md": [7, 21, 22, *range(24, 39)],
     "tam-study.md": [*range(1, 105)],
+    "mpibench-study.md": [*range(81, 102)],
 }
 """What each page has to have, by the number in its study's list."""
 NO = "No:"

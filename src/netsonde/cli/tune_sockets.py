@@ -103,7 +103,7 @@ def sockets(
     below say what the program sets today. Hosts are as before at the end, unless --apply is given.
 
     Examples: `netsonde tune sockets lab:h1,h2`,
-    `netsonde tune sockets node7 --nagle --buffer 64k --budget 20min --allow-host-changes`,
+    `netsonde tune sockets node7 --buffer 64k --budget 20min --allow-host-changes`,
     `netsonde tune sockets node7 --prove runs/TIME-tune-sockets`
     """
     # Late: statistics and plots take a second to load.
