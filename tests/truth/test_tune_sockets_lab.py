@@ -170,7 +170,7 @@ def test_an_mtu_below_what_the_path_takes(tmp_path):
 @pytest.mark.timeout(1800)
 def test_offloads_that_are_off(tmp_path):
     """Links of a lab are without them, and here nothing else limits."""
-    with lab_of('hosts = 2\nlinks = "bridge"\n[link]\nrate = "none"\n') as lab:
+    with lab_of() as lab:
         outcome = tuned(lab, tmp_path)
         assert outcome.tuning.proven
         assert "offloads" in kept(outcome)

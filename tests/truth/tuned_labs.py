@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from netsonde.lab import Lab
+from netsonde.lab import Lab, LabSpec
 from netsonde.lab.registry import start_named, take_down
 from netsonde.lab.scenario import lab_spec, parse_scenario
 from netsonde.tuning.sockets.bench import GOALS, Asked, Bounds
@@ -22,9 +22,12 @@ SIZES = {"rate": "128k", "latency": "64"}
 
 
 @contextlib.contextmanager
-def lab_of(scenario: str) -> Iterator[Lab]:
-    name = f'name = "tuned{os.getpid()}"\n'
-    lab = start_named(lab_spec(parse_scenario(name + scenario, "test")))
+def lab_of(scenario: str = "") -> Iterator[Lab]:
+    """Of two hosts; without a scenario with links that are as fast as they are."""
+    name = f"tuned{os.getpid()}"
+    unshaped = LabSpec(name=name, rate_bit_per_s=None)
+    text = f'name = "{name}"\n{scenario}'
+    lab = start_named(lab_spec(parse_scenario(text, "test")) if scenario else unshaped)
     try:
         yield lab
     finally:

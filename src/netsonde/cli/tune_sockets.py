@@ -11,6 +11,7 @@ import typer
 
 from netsonde.catalogue.option import by_key
 from netsonde.catalogue.options.commands import BLOCK, PATH
+from netsonde.cli.common import study_of
 from netsonde.cli.help_pages import CommandInGroups
 from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption, answer, show, warn
 from netsonde.cli.row_options import given_of, with_rows
@@ -122,7 +123,8 @@ def sockets(
         "pairs": pairs,
         "budget_s": parse_duration_ns(budget) / 1e9,
     }
-    words = {"goals": goals, "change": change, "sizes": (stream_size, latency_size), "time": time}
+    sizes = {"rate": stream_size, "latency": latency_size}
+    words = {"goals": goals, "change": change, "sizes": sizes, "time": time}
     request = _request(
         path,
         _program(given),
@@ -149,28 +151,25 @@ def _request(
     path: dict[str, Any], program: dict[str, Any], words: Mapping[str, Any], out: Path
 ) -> Request:
     from netsonde.tuning.sockets.bench import GOALS, Asked, Bounds
+    from netsonde.tuning.sockets.data import Setup
     from netsonde.tuning.sockets.files import read_former
     from netsonde.tuning.sockets.judged import Rules
-    from netsonde.tuning.sockets.run import Request, plain_options
+    from netsonde.tuning.sockets.run import Request, setup_of
 
-    goals = list(GOALS) if words["goals"] == "both" else [words["goals"]]
     levels: tuple[Level, ...] = (
         ("socket", "host") if words["change"] == "both" else (words["change"],)
     )
-    call = program.pop("call", None)
     former = read_former(words["prove"]) if words["prove"] else None
-    stream_size, latency_size = words["sizes"]
-    asked = Asked(
-        path,
-        [GOALS[name] for name in goals],
-        words["time"],
-        {"rate": stream_size, "latency": latency_size},
-        call,
-        sys.argv,
-    )
+    goals = list(GOALS) if words["goals"] == "both" else [words["goals"]]
+    cap, sizes, call = words["time"], words["sizes"], program.pop("call", None)
+    if former is not None:  # what it measured, and nothing else, is proven again
+        goals, cap, sizes, call = list(former.goals), former.cap, former.sizes, former.call
+    if unknown := [name for name in goals if name not in GOALS]:
+        raise UsageError(f"goal {unknown[0]!r} is none of {', '.join(GOALS)}")
+    asked = Asked(path, [GOALS[name] for name in goals], cap, sizes, call, sys.argv)
     return Request(
         asked,
-        plain_options(asked, program),
+        setup_of(study_of(asked.content("program", Setup(program))), program),
         Rules(words["least_gain"], words["pairs"], SCREENED),
         Bounds(levels, other_hosts=words["others"]),
         words["budget_s"],
@@ -200,6 +199,8 @@ def _show(outcome: Outcome, request: Request, as_json: bool, quiet: bool) -> Non
         show("")
         for path in outcome.files:
             show(f"wrote {path}")
+        if outcome.document["applied"]:
+            show(f"In effect now. Back: netsonde tune sockets HOST --undo {outcome.folder}")
     if request.former is not None and not outcome.tuning.proven:
         raise VerdictError("the gain of these settings is not proven")
 

@@ -67,9 +67,12 @@ class Asked:
 
     def study(self, name: str, setup: Setup) -> StudySpec:
         """Raises UsageError where options do not go together."""
+        return checked(StudySpec, self.content(name, setup))
+
+    def content(self, name: str, setup: Setup) -> dict[str, Any]:
+        """The study of a launch, as a person writes it."""
         blocks = [self._block(goal, setup) for goal in self.goals]
-        content = {"name": name, "cap": self.cap, "path": dict(self.path), "measure": blocks}
-        return checked(StudySpec, content)
+        return {"name": name, "cap": self.cap, "path": dict(self.path), "measure": blocks}
 
     def probe(self, size_bytes: int) -> StudySpec:
         """Datagrams that fill one packet."""

@@ -24,8 +24,13 @@ OPTIONS_FILE = "program-options.txt"
 
 @dataclass(frozen=True)
 class Former:
-    """What an earlier search found, read back: its setups, and each host's states before."""
+    """What an earlier search found, read back: what it measured (names of goals, cap, sizes of
+    messages by goal, bytes of a call), its setups, and each host's states before."""
 
+    goals: tuple[str, ...]
+    cap: str
+    sizes: Mapping[str, str]
+    call: str | None
     untuned: Setup
     tuned: Setup
     before: Mapping[str, Mapping[str, str]]
@@ -97,21 +102,34 @@ def read_former(folder: Path) -> Former:
     path = folder / DOCUMENT
     try:
         with path.open(encoding="utf-8") as file:
-            content = json.loads(file.read(DOCUMENT_LIMIT_BYTES))
-        setups = [
-            Setup(dict(content[name]["options"]), _texts(content[name]["host"]))
-            for name in ("untuned", "tuned")
-        ]
-        before = {str(host): _texts(told["before"]) for host, told in content["hosts"].items()}
-        unknown = [n for s in setups for n in s.host if n not in SETTINGS]
-        unknown += [k for s in setups for k in s.options if k not in PROGRAM_OPTIONS]
-        if content["format"] != FORMAT or unknown:
-            raise ValueError(f"of another version{f': {unknown[0]}' if unknown else ''}")
+            return _former_of(json.loads(file.read(DOCUMENT_LIMIT_BYTES)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path} is no result of netsonde tune sockets ({error}); name the folder of one"
         ) from error
-    return Former(setups[0], setups[1], before)
+
+
+def _former_of(content: Mapping[str, Any]) -> Former:
+    """Raises ValueError, KeyError, TypeError or AttributeError where it is none."""
+    untuned, tuned = (
+        Setup(dict(content[name]["options"]), _texts(content[name]["host"]))
+        for name in ("untuned", "tuned")
+    )
+    before = {str(host): _texts(told["before"]) for host, told in content["hosts"].items()}
+    unknown = [n for s in (untuned, tuned) for n in s.host if n not in SETTINGS]
+    unknown += [k for s in (untuned, tuned) for k in s.options if k not in PROGRAM_OPTIONS]
+    if content["format"] != FORMAT or unknown:
+        raise ValueError(f"of another version{f': {unknown[0]}' if unknown else ''}")
+    call = content["call"]
+    return Former(
+        tuple(_texts(dict.fromkeys(content["goals"], ""))),
+        str(content["cap"]),
+        _texts(content["sizes"]),
+        None if call is None else str(call),
+        untuned,
+        tuned,
+        before,
+    )
 
 
 def _texts(table: Mapping[str, Any]) -> dict[str, str]:

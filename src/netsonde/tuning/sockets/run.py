@@ -15,6 +15,7 @@ from netsonde.hosts import parse_hosts
 from netsonde.launch.contact import let_go_after
 from netsonde.launch.host import Host, check_origin, launcher_row
 from netsonde.records.rundir import new_run_directory
+from netsonde.study.spec import StudySpec
 from netsonde.tuning.sockets.bench import Asked, Bounds, Launches
 from netsonde.tuning.sockets.data import Setup, Step, Tuning
 from netsonde.tuning.sockets.ends import Ends
@@ -72,11 +73,12 @@ def tune(request: Request, notice: Callable[[str], None], tell: Callable[[Step],
         ends.put_back()
         for path in ends.undo_files():
             path.unlink(missing_ok=True)
-        document = document_of(tuning, ends, _about(request))
+        applies = request.apply and tuning.proven and bool(tuning.tuned.host)
+        document = document_of(tuning, ends, _about(request, applies))
         files = write_all(folder, document, tuning.tuned if tuning.proven else Setup(), ends)
         where = " and ".join(host.name for host in hosts)
         write_page(tuning, request.asked.goals, request.rules, where, folder / PAGE_NAME)
-        if request.apply and tuning.proven and tuning.tuned.host:
+        if applies:
             ends.apply(tuning.tuned.host)
             ends.keep()
     return Outcome(tuning, folder, [*files, folder / PAGE_NAME], document)
@@ -101,10 +103,8 @@ def undo(path: Mapping[str, Any], former: Former, folder: Path) -> list[str]:
     return words
 
 
-def plain_options(asked: Asked, program: Mapping[str, Any]) -> Setup:
-    """The program's options with sizes and rates as numbers, as a study reads them. Raises
-    UsageError for what it refuses."""
-    spec = asked.study("options", Setup(dict(program)))
+def setup_of(spec: StudySpec, program: Mapping[str, Any]) -> Setup:
+    """The program's options as a study has read them: sizes and rates are numbers."""
     table = spec.measure[0].options.model_dump(exclude_none=True)
     return Setup({key: table[key] for key in program if key in table})
 
@@ -146,15 +146,18 @@ def _refuse_changes(request: Request, ends: Ends) -> None:
         )
 
 
-def _about(request: Request) -> dict[str, Any]:
+def _about(request: Request, applied: bool) -> dict[str, Any]:
     return {
         "netsonde": netsonde.__version__,
         "ended_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": list(request.asked.command),
         "path": dict(request.asked.path),
         "goals": [goal.name for goal in request.asked.goals],
+        "cap": request.asked.cap,
+        "sizes": dict(request.asked.sizes),
+        "call": request.asked.call,
         "least_gain": request.rules.least_gain,
         "pairs": request.rules.pairs,
         "budget_s": request.budget_s,
-        "applied": request.apply,
+        "applied": applied,
     }

@@ -54,8 +54,9 @@ def tuning_lines(tuning: Tuning, goals: Sequence[Goal]) -> Iterator[str]:
     if alone:
         yield ""
         yield "Left alone:"
-        for step in alone:
-            yield from _wrapped(f"  {step.knob}: {step.reason}")
+        for reason in dict.fromkeys(step.reason for step in alone):
+            knobs = ", ".join(step.knob for step in alone if step.reason == reason)
+            yield from _wrapped(f"  {knobs}: {reason}")
     if tuning.proven:
         yield ""
         yield from setting_lines(tuning.tuned)
