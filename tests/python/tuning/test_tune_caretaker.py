@@ -26,6 +26,7 @@ shell = Caretaker(LocalHost())
 shell.put_back_with(["sh", "-c", f"echo before >{path}"])
 shell.run(["sh", "-c", f"echo changed >{path}"])
 print("changed", flush=True)
+shell.run(["sh", "-c", f"sleep 0.5; echo late >{path}"])
 time.sleep(60)
 """
 
@@ -71,6 +72,7 @@ def test_what_cannot_be_put_back_is_said(tmp_path):
 
 
 def test_a_kill_puts_back(tmp_path):
+    """Also what a command changes that was under way then, and has nobody to answer to."""
     path = tmp_path / "setting"
     path.write_text("before\n")
     packages = str(Path(netsonde.__file__).resolve().parents[1])
@@ -83,6 +85,7 @@ def test_a_kill_puts_back(tmp_path):
         assert process.stdout is not None
         assert process.stdout.readline() == "changed\n"
         assert path.read_text() == "changed\n"
+        time.sleep(0.2)
         process.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + PUT_BACK_LIMIT_S
     while path.read_text() != "before\n" and time.monotonic() < deadline:
