@@ -183,7 +183,7 @@ def _teller(request: Request, silent: bool) -> Any:
     from netsonde.tuning.sockets.text import step_line
 
     def tell(step: Any) -> None:
-        if not silent:
+        if not silent and step.change is not None:
             warn(step_line(step, request.asked.goals))
 
     return tell

@@ -12,7 +12,7 @@ from test_tune_search import small_buffers
 from typer.testing import CliRunner
 
 from netsonde.cli.main import app
-from netsonde.errors import UsageError
+from netsonde.errors import HostError, UsageError
 from netsonde.tuning.sockets.bench import GOALS
 from netsonde.tuning.sockets.data import Setup, Tuning
 from netsonde.tuning.sockets.files import (
@@ -163,4 +163,12 @@ def test_bad_usage_is_a_sentence(words: str, sentence: str, tmp_path: Path):
     result = CliRunner().invoke(app, ["tune", "sockets", *words.split(), "--out", str(tmp_path)])
     assert isinstance(result.exception, UsageError)
     assert any(part in str(result.exception) for part in sentence.split("|"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hosts_that_are_no_lab_are_not_changed_unasked(tmp_path: Path):
+    words = ["tune", "sockets", "local", "--apply", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, HostError)
+    assert "say --allow-host-changes as well" in str(result.exception)
     assert list(tmp_path.iterdir()) == []

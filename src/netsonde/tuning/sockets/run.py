@@ -61,6 +61,7 @@ def tune(request: Request, notice: Callable[[str], None], tell: Callable[[Step],
     hosts = ends_of(request.asked.path)
     folder = new_run_directory(request.out, NAME)
     with contextlib.ExitStack() as stack:
+        stack.callback(_remove_if_empty, folder)
         stack.enter_context(let_go_after(*hosts))
         ends = stack.enter_context(Ends(hosts, folder))
         _refuse_changes(request, ends)
@@ -124,6 +125,12 @@ def ends_of(path: Mapping[str, Any]) -> list[Host]:
         )
     check_origin(targets[0])
     return targets
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Of a search that was refused, or met nobody."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _proven_again(bench: Launches, request: Request, former: Former) -> Tuning:
