@@ -102,6 +102,19 @@ def test_two_limits_one_behind_the_other_are_both_found():
     assert tuning.proof["rate"].ratio > 4
 
 
+def test_a_limit_that_hid_another_of_its_kind_is_gone_and_the_other_found():
+    def truth(setup):
+        clamp = setup.options.get("window_clamp", 10**9) * 8 / 0.01
+        return min(small_buffers(setup)[0], clamp), 50_000.0
+
+    def findings(setup):
+        return ("window-limited",) if truth(setup)[0] < 1e9 else ()
+
+    tuning = search(MadeBench(truth, findings), Setup({"window_clamp": 9000}), Rules())
+    assert [step.knob for step in tuning.kept] == ["window-clamp", "system-buffers"]
+    assert len(outcomes(tuning)) == len(tuning.steps), "a knob that is tried twice stands once"
+
+
 def test_a_full_line_is_left_alone_but_for_what_can_gain_there():
     bench = MadeBench(lambda _: FLAT, at_best={"rate": "the line is full"})
     found = {step.knob: step for step in search(bench, Setup(), Rules()).steps}

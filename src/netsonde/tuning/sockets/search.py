@@ -15,7 +15,7 @@ from netsonde.tuning.sockets.knobs import KNOBS, Knob
 from netsonde.units import format_count
 
 MOST_TIMES = 2
-"""A knob that gained nothing is tried again where what was found since names it, once."""
+"""A knob that gained nothing is tried once more."""
 LAUNCHES_BESIDE = 2
 """Looks, for each step that was kept."""
 
@@ -113,10 +113,11 @@ class _Course:
     def __post_init__(self) -> None:
         self.setup = self.untuned
         self._times: dict[str, int] = {}
-        self._looked: Look | None = None
+        self._tried_behind: dict[str, int] = {}
+        """How many steps had been kept when a knob was tried."""
 
     def run(self) -> None:
-        look = self._look()
+        look = self.bench.look(self.setup)
         while (chosen := self._next(look)) is not None:
             knob, cause = chosen
             if self._lacks_time():
@@ -124,18 +125,18 @@ class _Course:
                 return
             step = self._try(KNOBS[knob], cause, look)
             self._times[knob] = self._times.get(knob, 0) + 1
+            self._tried_behind[knob] = len(self._kept())
             self._note(step)
             if step.outcome == "kept":
-                look = self._look()
+                look = self.bench.look(self.setup)
 
     def proof(self) -> Gains:
         if self.setup == self.untuned:
             return {}
         return prove(self.bench, self.untuned, self.setup, self.rules.pairs)
 
-    def _look(self) -> Look:
-        self._looked = self.bench.look(self.setup)
-        return self._looked
+    def _kept(self) -> set[str]:
+        return {step.knob for step in self.steps if step.outcome == "kept"}
 
     def _note(self, step: Step) -> None:
         """A knob that was tried again stands once, as it came out last."""
@@ -144,18 +145,13 @@ class _Course:
         self.tell(step)
 
     def _next(self, look: Look) -> tuple[str, str] | None:
-        """The knob to try next, and what names it; those that were kept are done."""
-        kept = {step.knob for step in self.steps if step.outcome == "kept"}
-        done = {step.knob: step for step in self.steps}
+        """The knob to try next, and what names it. One that gained nothing is tried again where a
+        step was kept since and a finding still names it: another limit hid it."""
+        kept = self._kept()
         for knob, cause in order(look.findings, tuple(KNOBS)):
             times = self._times.get(knob, 0)
-            again = (
-                times
-                and bool(cause)
-                and times < MOST_TIMES
-                and bool(kept)
-                and cause != done[knob].cause
-            )
+            hidden = len(kept) > self._tried_behind.get(knob, 0)
+            again = bool(cause) and hidden and times < MOST_TIMES
             if knob not in kept and (not times or again):
                 return knob, cause
         return None
@@ -174,8 +170,7 @@ class _Course:
         return replace(self._judged(chosen, step), screened=screened)
 
     def _why_not(self, knob: Knob, cause: str, look: Look) -> str:
-        done = {step.knob for step in self.steps if step.outcome == "kept"}
-        if knob.same_as in done:
+        if knob.same_as in self._kept():
             return f"{knob.same_as} did it for the program"
         if knob.only_if_named and not cause:
             return "it takes something from others, and no finding asks for it"
