@@ -53,6 +53,8 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"'?node\[0*1-\d\d+\]'?", f"{LAB}h[1-4]"),
     (r'"\$SLURM_JOB_NODELIST"', f"{LAB}h[1-4]"),
     (r"^host node\d+", "host local"),
+    (r"^tune sockets node\d+", f"tune sockets {LAB}h1,h2"),
+    (r"^(tune sockets .*)--budget \S+", r"\1--budget 20s"),
     (r"^(tcp|udp|icmp) node\d+ (?!.*--from)", r"\1 local "),
     (r"-h node\d+", "-h local"),
     (r"^(tcp|udp) node\d+ (.+) --from node\d+", rf"\1 {LAB}h2 \2 --from {LAB}h1"),
@@ -96,6 +98,8 @@ IN_FILES = {
 """The same in the files that pages show."""
 BRIEFLY = (
     (re.compile(r"^(tcp|udp|icmp|mpi) (?!.*(--time|--like|--repeat|--list))"), "--time 20ms"),
+    (re.compile(r"^tune sockets (?!.*--(budget|prove|undo))"), "--budget 20s"),
+    (re.compile(r"^tune sockets (?!.*--(prove|undo))"), "--time 20ms"),
     (re.compile(r"hpcbench \w+test (?!.* -t )"), "-t 1"),
     (re.compile(r"hpcbench \w+test (?!.* -r )"), "-r 2"),
 )

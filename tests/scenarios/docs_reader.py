@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -14,7 +15,9 @@ from typing import Any
 
 from docs_pages import LAB_HOSTS, ROOT, files, lab_named
 
-VERDICTS = re.compile(r"^(compare|explain|study (run|resume|judge)|\w+ .*--at-(least|most))\b")
+VERDICTS = re.compile(
+    r"^(compare|explain|study (run|resume|judge)|\w+ .*--at-(least|most)|tune sockets .*--prove)\b"
+)
 """Commands whose exit code 1 is an answer."""
 SERVES = re.compile(r"^(serve|hpcbench (tcp|udp)server|trace endpoint)\b")
 """Commands that wait for others until they are ended."""
@@ -42,6 +45,17 @@ figure = "throughput_bit_per_s"
 at_least = "1M"
 """
 """A study that requires something; of other pages, whose runs are judged."""
+TUNED = {
+    "format": 1,
+    "goals": ["latency"],
+    "cap": "20ms",
+    "sizes": {"latency": "64"},
+    "call": None,
+    "untuned": {"options": {"no_delay": False}, "host": {}},
+    "tuned": {"options": {"no_delay": True}, "host": {}},
+    "hosts": {"h1": {"before": {}}, "h2": {"before": {}}},
+}
+"""What an earlier search for settings found, as other searches write it."""
 OUTPUTS = ROOT / "tests" / "python" / "peers" / "outputs"
 WRITTEN_BY_OTHERS = {
     "iperf3.json": "iperf3-tcp.json",
@@ -137,6 +151,12 @@ class Reader:
         study = self._directory / named[1] if named else None
         return study.read_text() if study is not None and study.exists() else ""
 
+    def give(self, name: str, text: str) -> None:
+        """A file that the reader is to have."""
+        path = self._directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
     def name_run(self, name: str) -> None:
         """Gives the last run that was measured a name that pages use for one."""
         runs = self._directory / "runs"
@@ -207,7 +227,7 @@ def cache_with_programs(own: Path) -> Path:
 def give_files(path: Path, directory: Path) -> None:
     """What the page shows, and what other programs wrote."""
     shutil.copytree(ROOT / "studies", directory / "studies")
-    for name, study in {"acceptance": "acceptance", "allpairs": "all-pairs"}.items():
+    for name, study in {"acceptance": "acceptance", "allpairs": "tournament"}.items():
         text = (ROOT / "studies" / f"{study}.toml").read_text()
         (directory / f"{name}.toml").write_text(re.sub(r'cap = "\w+"', 'cap = "50ms"', text))
     (directory / "judged.toml").write_text(JUDGED)
@@ -252,3 +272,5 @@ def give_results(reader: Reader, lines: list[str]) -> None:
         reader.must(line)
         for name in names:
             reader.name_run(name)
+    if any("runs/tune-sockets" in line for line in lines):
+        reader.give("runs/tune-sockets/tuning.json", json.dumps(TUNED))
