@@ -222,3 +222,35 @@ def test_a_late_program_by_ssh_is_killed_there(cluster: tuple[Lab, Path]) -> Non
     )
     assert "sshd" in left.stdout
     assert "sleep 98" not in left.stdout
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+def test_settings_tried_over_ssh_are_put_back_after_a_kill(cluster: tuple[Lab, Path]) -> None:
+    """At both ends, whose shells lose their input when netsonde dies."""
+    lab, folder = cluster
+    narrow = "10.77.0.0/24 dev v0 proto kernel scope link src 10.77.0.{} mtu 576"
+    for number, host in enumerate(lab.hosts, 1):
+        lab.in_host(host, ["ip", "route", "replace", *narrow.format(number).split()])
+
+    def routes() -> list[str]:
+        shown = [lab.in_host(host, ["ip", "route", "show", "10.77.0.0/24"]) for host in lab.hosts]
+        return [" ".join(text.split()) for text in shown]
+
+    before = routes()
+    assert all("mtu 576" in route for route in before)
+    tried = f"PATH={folder}/tools:{os.environ['PATH']}", sys.executable, "-m", "netsonde"
+    words = "tune sockets h2 --for rate --change host --allow-host-changes --time 100ms -q --out"
+    command = lab.hosts[0].command(["env", *tried, *words.split(), str(folder / "tuned")])
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 200
+        while any(now == was for now, was in zip(routes(), before, strict=True)):
+            assert process.poll() is None, process.stderr.read() if process.stderr else ""
+            assert time.monotonic() < deadline, "nothing was tried"
+            time.sleep(0.01)
+        process.kill()
+    assert [path for path in folder.glob("tuned/*/undo-h2.sh") if "mtu 576" in path.read_text()]
+    deadline = time.monotonic() + 60
+    while routes() != before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert routes() == before
