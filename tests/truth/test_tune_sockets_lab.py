@@ -137,6 +137,27 @@ def test_a_small_buffer_of_a_program_on_a_long_fat_link(tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
+def test_caps_that_cut_what_a_program_asks_for(tmp_path):
+    """Of a kernel that has them for each network namespace, as Linux 6.18 has."""
+    with lab_of(LONG_FAT) as lab:
+        has_caps = "net.core.rmem_max" in states_of(lab, tmp_path)["h1"]
+        if has_caps:
+            at_both(lab, "sysctl", "-q", "-w", "net.core.rmem_max=32768", "net.core.wmem_max=32768")
+        asked = round(2 * PRODUCT_BYTES)
+        outcome = tuned(lab, tmp_path, options={"buffer": asked}, levels=("host",))
+        step = next(s for s in outcome.tuning.steps if s.knob == "buffer-caps")
+        if not has_caps:
+            assert step.reason == "these hosts have no net.core.rmem_max of their own"
+            return
+        assert outcome.tuning.proven
+        assert step.cause == "cut-buffers"
+        assert kept(outcome)[0] == "buffer-caps"
+        assert int(outcome.tuning.tuned.host["net.core.rmem_max"]) >= asked
+        assert outcome.tuning.proof["rate"].after >= GOODPUT * LINE
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
 def test_a_congestion_control_that_random_losses_stop(tmp_path):
     """Of reno, cubic and bbr only the last does not take each loss for a full queue."""
     with lab_of(LOSSY) as lab:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from netsonde.errors import HostError
 from netsonde.tuning.sockets.bench import GOALS
-from netsonde.tuning.sockets.data import Change, Known, Look, Setup
+from netsonde.tuning.sockets.data import Change, Goal, Known, Look, Setup
 
 Truth = Callable[[Setup], tuple[float, float]]
 """Bit/s and nanoseconds of a setup."""
@@ -33,7 +33,7 @@ class MadeBench:
     at_best: dict[str, str] = field(default_factory=dict)
     refusing: dict[str, str] = field(default_factory=dict)
     untaken: tuple[str, ...] = ()
-    goals: tuple = tuple(GOALS.values())
+    goals: tuple[Goal, ...] = tuple(GOALS.values())
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.seed)
@@ -46,7 +46,7 @@ class MadeBench:
         return Look(self.findings(setup), known, self.at_best)
 
     def pairs(self, before, after, count):
-        found = {"rate": [], "latency": []}
+        found: dict[str, list[tuple[float, float]]] = {"rate": [], "latency": []}
         for _ in range(count):
             one, other = self._launch(before), self._launch(after)
             found["rate"].append((one[0], other[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from made_bench import MadeBench
@@ -43,7 +44,7 @@ ABOUT = {"goals": ["rate"], "cap": "1s", "sizes": {"rate": "128k"}, "call": None
 LIST = list(GOALS.values())
 
 
-def ends(*names: str) -> SimpleNamespace:
+def ends(*names: str) -> Any:
     place = Place("eth1", "10.0.0.2", ("ethtool",))
     made = [SimpleNamespace(name=name, before=BEFORE, place=place) for name in names]
     return SimpleNamespace(ends=made)

@@ -84,6 +84,7 @@ def test_what_was_read_is_put_back_as_it_was(name, said, value):
 def test_a_route_is_replaced_but_for_one_attribute():
     setting = SETTINGS["route.mtu"]
     state = setting.state_of(ROUTES, PLACE)
+    assert state is not None
     assert state.startswith("10.0.0.0/24")
     kept = "10.0.0.0/24 dev eth1 proto kernel scope link src 10.0.0.1"
     assert " ".join(setting.change(PLACE, "", state)) == f"ip route replace {kept} rto_min lock 5ms"
@@ -94,6 +95,7 @@ def test_a_route_is_replaced_but_for_one_attribute():
 def test_offloads_that_are_fixed_are_not_asked_for():
     setting = SETTINGS["offloads"]
     state = setting.state_of(ETHTOOL, PLACE)
+    assert state is not None
     asked = setting.change(PLACE, "tso=on gso=on gro=on", state)
     assert asked == ["ethtool", "-K", "eth1", "tso", "on", "gso", "on"]
     assert setting.is_as("tso=on gso=on gro=on", "tso=on gso=on")
