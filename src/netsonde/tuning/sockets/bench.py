@@ -152,8 +152,9 @@ class Launches:
             return ""
         if not (self._ends.are_closed or self._bounds.other_hosts):
             return "hosts are changed in a lab only, or with --allow-host-changes"
-        if knob.settings[0] not in self._ends.values():
-            return f"these hosts have no {knob.settings[0]} of their own"
+        needed = knob.settings[0]
+        if hosts := self._ends.refusing(needed):
+            return f"{' and '.join(hosts)} may not change {needed}, or not apart from others"
         return ""
 
     def check(self, change: Change) -> None:

@@ -54,6 +54,10 @@ class End(Closing):
         now = {name: self._changed.get(name, state) for name, state in self.before.items()}
         return {name: SETTINGS[name].value_of(state) for name, state in now.items()}
 
+    def may_change(self, name: str) -> bool:
+        """Whether it has the setting, and may give it another value."""
+        return name in self.before and self._shell.run(SETTINGS[name].may_change())[0] == 0
+
     def controls(self) -> tuple[str, ...]:
         """Congestion controls that a program may take there."""
         is_root = self._shell.run(["id", "-u"])[1].strip() == "0"
@@ -179,6 +183,10 @@ class Ends(Closing):
         return {
             name: {host: values[name] for host, values in found.items()} for name in sorted(names)
         }
+
+    def refusing(self, name: str) -> list[str]:
+        """The hosts that have not got a setting, or may not change it."""
+        return [end.name for end in self.ends if not end.may_change(name)]
 
     def before(self) -> dict[str, dict[str, str]]:
         """The states that were read before anything was changed, by host and setting."""

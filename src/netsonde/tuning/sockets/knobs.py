@@ -233,7 +233,7 @@ KNOBS: Mapping[str, Knob] = {
             "host",
             "The largest buffers that a program may ask for",
             _caps,
-            "no cap cuts what the program asks for, or these hosts have none of their own",
+            "no cap cuts what the program asks for",
             goals=("rate",),
             settings=("net.core.rmem_max", "net.core.wmem_max"),
             needs=ROOT,

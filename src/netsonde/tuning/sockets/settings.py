@@ -35,6 +35,9 @@ class Setting(Protocol):
     def read(self, place: Place, /) -> list[str]:
         """The command that tells its state; empty where the place has nothing to ask."""
 
+    def may_change(self) -> list[str]:
+        """The command that ends with 0 where whoever asks may change it."""
+
     def state_of(self, said: str, place: Place, /) -> str | None:
         """The state in what that command wrote; None where the host has not got it."""
 
@@ -71,8 +74,16 @@ class Sysctl(_Plain):
     name: str
     file: bool = True
 
+    @property
+    def _path(self) -> str:
+        return f"/proc/sys/{self.name.replace('.', '/')}"
+
     def read(self, _place: Place) -> list[str]:
-        return ["cat", f"/proc/sys/{self.name.replace('.', '/')}"]
+        return ["cat", self._path]
+
+    def may_change(self) -> list[str]:
+        """A network namespace may see what is the machine's: then nobody there may write it."""
+        return ["test", "-w", self._path]
 
     def state_of(self, said: str, _place: Place) -> str | None:
         return " ".join(said.split()) or None
@@ -91,6 +102,9 @@ class _Command(_Plain):
     """A setting that is written down as a command."""
 
     file = False
+
+    def may_change(self) -> list[str]:
+        return ["sh", "-c", '[ "$(id -u)" = 0 ]']
 
     def line(self, _value: str) -> str:
         raise LookupError("no line of sysctl.d")
