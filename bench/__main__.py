@@ -18,9 +18,11 @@ from typing import Any, NoReturn
 
 import bench.ours
 from bench import (
+    answer,
     authenticated,
     fabric_wait,
     installed,
+    like,
     link,
     mpi_latency,
     mpi_netpipe,
@@ -38,7 +40,7 @@ from bench.alternate import Outcome, compare, present_peers
 from bench.comparisons import LOOPBACK, PATHS, Comparison, comparisons
 from bench.control import controls
 from bench.kept import keep, read_kept, table_of
-from bench.peers import PEERS, Route, missing_program, version
+from bench.peers import PEERS, Route, look_also_in, missing_program, version
 from bench.routes import open_route
 from bench.settings import COMMON_SETTINGS
 from bench.switch_cost import lines, switch_cost
@@ -54,6 +56,8 @@ OWN_SECONDS_A_PAIR = 4.0
 Measure = Callable[[Route, float, random.Random], Sequence[Any]]
 Lines = Callable[[Sequence[Any]], list[str]]
 OWN: Mapping[str, tuple[Measure, Lines]] = {
+    answer.NAME: (answer.answer, answer.lines),
+    like.NAME: (like.like, like.lines),
     authenticated.NAME: (authenticated.authenticated, authenticated.lines),
     fabric_wait.NAME: (fabric_wait.fabric_wait, fabric_wait.lines),
     installed.NAME: (installed.installed, installed.lines),
@@ -75,6 +79,7 @@ OWN: Mapping[str, tuple[Measure, Lines]] = {
 
 def main() -> int:
     arguments = _arguments()
+    look_also_in(arguments.peer_path)
     signal.signal(signal.SIGTERM, _interrupted)
     signal.signal(signal.SIGINT, _interrupted)
     try:
@@ -333,7 +338,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="one pair of one second each")
     parser.add_argument(
-        "--paths", type=_paths, default=PATHS, metavar="LIST", help="some of loopback,veth,lab"
+        "--paths", type=_paths, default=PATHS, metavar="LIST", help=f"some of {','.join(PATHS)}"
     )
     parser.add_argument(
         "--only",
@@ -341,6 +346,14 @@ def _arguments() -> argparse.Namespace:
         action="extend",
         type=lambda text: text.split(","),
         help=f"some comparisons, such as tcp-stream, or {', '.join(OWN)}",
+    )
+    parser.add_argument(
+        "--peer-path",
+        metavar="FOLDER",
+        action="append",
+        default=[],
+        type=Path,
+        help="where programs of peers are looked for first, such as netperf or a newer iperf3",
     )
     parser.add_argument(
         "--seed", type=int, default=1, help="of the order within the pairs and of the intervals"

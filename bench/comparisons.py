@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bench import iperf3, libfabric, neper, netperf, netpipe, nuttcp, ours, sockperf
+from bench import iperf3, libfabric, neper, netperf, netpipe, nuttcp, ours, plain, sockperf
 from bench.figure import (
     Figure,
     median_round_trip,
@@ -15,18 +15,22 @@ from bench.figure import (
     throughput,
 )
 from bench.measured import Extent, Measured
-from bench.peers import Route
+from bench.peers import Route, offers
 from bench.settings import BUFFERS, KIB
 
 DATAGRAM_BYTES = 1472  # fills an Ethernet frame of 1500
 OFFERED_BIT_PER_S = 500_000_000
 SMALL_BYTES = 64
 STREAM_BYTES = 64 * KIB
-DATAGRAMS_PER_CALL = 64
+DATAGRAMS_PER_CALL = 128
 LARGE_BYTES = 128 * KIB
 
-LOOPBACK, VETH, LAB = "loopback", "veth", "lab"
-PATHS = (LOOPBACK, VETH, LAB)
+LOOPBACK, VETH, OFFLOADED, LAB = "loopback", "veth", "offloaded", "lab"
+PATHS = (LOOPBACK, VETH, OFFLOADED, LAB)
+WAITS_AT_ONCE = {"asks_before_sleep": 0}
+"""Of rows whose peers wait in each call: netsonde's receiver would ask some times more before."""
+BUSY_NS = 1000
+"""What a control computes before each message: as little as makes programs differ."""
 
 KEEPS_UP, AS_GOOD = 0.97, 1.0
 NO_LATER = 1.03
@@ -51,7 +55,7 @@ class Comparison:
     settings: Mapping[str, object]
     ours: Run
     peers: Mapping[str, Run]
-    paths: Sequence[str] = PATHS
+    paths: Sequence[str] = (LOOPBACK, VETH, LAB)
     repeats: Callable[[Route, int], int] | None = None
     spins: bool = False
 
@@ -93,7 +97,9 @@ def _tcp_stream() -> Comparison:
             "nuttcp": partial(nuttcp.stream, message_bytes=STREAM_BYTES, datagrams=False),
             "netperf": partial(netperf.stream, message_bytes=STREAM_BYTES),
             "neper": partial(neper.stream, message_bytes=STREAM_BYTES, datagrams=False),
+            "plain": partial(plain.stream, message_bytes=STREAM_BYTES),
         },
+        paths=PATHS,
     )
 
 
@@ -103,37 +109,57 @@ def _udp(name: str, title: str, rate_bit_per_s: int | None) -> Comparison:
         (throughput(title, KEEPS_UP),),
         {"message_bytes": DATAGRAM_BYTES, "rate_bit_per_s": rate_bit_per_s},
         lambda route, extent: ours.stream(
-            route, "udp", DATAGRAM_BYTES, BUFFERS, extent, rate_bit_per_s
+            route, "udp", DATAGRAM_BYTES, {**BUFFERS, **WAITS_AT_ONCE}, extent, rate_bit_per_s
         ),
         {
             "iperf3": partial(
                 iperf3.stream,
                 message_bytes=DATAGRAM_BYTES,
                 options=f"-u -b {rate_bit_per_s or 0}",
-            )
+            ),
+            **(
+                {}
+                if rate_bit_per_s  # only a netperf that was built for it paces
+                else {
+                    "netperf": partial(netperf.stream, message_bytes=DATAGRAM_BYTES, datagrams=True)
+                }
+            ),
         },
         paths=(LOOPBACK, LAB),
     )
 
 
 def _udp_small() -> Comparison:
-    """Each tool at its best: netsonde sends many datagrams in a call, the others cannot."""
+    """Each tool at its best: netsonde and a newer iperf3 send many datagrams in a call."""
     options = {**BUFFERS, "datagrams_per_call": DATAGRAMS_PER_CALL, "segment_offload": True}
+    goals = {} if _cut_by_iperf3() else {"iperf3": SMALL_OVER_IPERF3}
     return Comparison(
         "udp-small",
-        (throughput("UDP 64 B unpaced", AS_GOOD, {"iperf3": SMALL_OVER_IPERF3}),),
+        (throughput("UDP 64 B unpaced", AS_GOOD, goals),),
         {"message_bytes": SMALL_BYTES, "rate_bit_per_s": None, "netsonde": options},
         lambda route, extent: ours.stream(
             route, "udp", SMALL_BYTES, options, extent, record_messages=False
         ),
         {
-            "iperf3": partial(iperf3.stream, message_bytes=SMALL_BYTES, options="-u -b 0"),
+            "iperf3": partial(
+                iperf3.stream, message_bytes=SMALL_BYTES, options=f"-u -b 0{_cut_by_iperf3()}"
+            ),
             "nuttcp": partial(nuttcp.stream, message_bytes=SMALL_BYTES, datagrams=True),
             "neper": partial(neper.stream, message_bytes=SMALL_BYTES, datagrams=True),
             "sockperf": partial(sockperf.flood, message_bytes=SMALL_BYTES),
+            "netperf": partial(netperf.stream, message_bytes=SMALL_BYTES, datagrams=True),
+            "plain": partial(
+                plain.cut_datagrams, message_bytes=SMALL_BYTES, in_a_call=DATAGRAMS_PER_CALL
+            ),
         },
         paths=(LOOPBACK, VETH),
     )
+
+
+def _cut_by_iperf3() -> str:
+    """The option by which its kernel cuts and joins datagrams, since 3.20; empty of older ones."""
+    option = "--gsro"
+    return f" {option}" if offers("iperf3", option) else ""
 
 
 def _round_trips(transport: str, paths: Sequence[str]) -> Comparison:
@@ -148,7 +174,15 @@ def _round_trips(transport: str, paths: Sequence[str]) -> Comparison:
         ),
         {"message_bytes": SMALL_BYTES},
         lambda route, extent: ours.round_trips(route, transport, SMALL_BYTES, options, extent),
-        {"sockperf": partial(sockperf.round_trips, transport=transport, message_bytes=SMALL_BYTES)},
+        {
+            name: partial(run, transport=transport, message_bytes=SMALL_BYTES)
+            for name, run in (
+                ("sockperf", sockperf.round_trips),
+                ("netperf", netperf.round_trips),
+                ("plain", plain.round_trips),
+                ("busy", partial(plain.round_trips, work_ns=BUSY_NS)),
+            )
+        },
         paths=paths,
     )
 

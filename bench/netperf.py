@@ -1,4 +1,4 @@
-"""netperf: the TCP stream, as its receiver counts it."""
+"""netperf: streams as their receiver counts them, and round trips."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bench.settings import BUFFER_BYTES
 from netsonde.peers.output import UnreadableOutputError
 
 _MEGABITS = "10^6bits/s"
+_ROUND_TRIPS = "P50_LATENCY,MEAN_LATENCY,MIN_LATENCY,THROUGHPUT,THROUGHPUT_UNITS"
 _OUTPUT = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,REMOTE_BYTES_RECVD,LOCAL_TRANSPORT_RETRANS"
 
 
@@ -42,20 +43,45 @@ def parse_netperf(text: str) -> NetperfStream:
     )
 
 
-def stream(route: Route, extent: Extent, message_bytes: int) -> Measured:
-    """A TCP stream as fast as it goes."""
-    control, data = free_port(datagrams=False), free_port(datagrams=False)
+def parse_round_trip_ns(text: str) -> float:
+    """The median, which netperf gives in whole microseconds: its inverse rate is finer, and of all
+    round trips the mean. Raises UnreadableOutputError."""
+    return positive(key_values(text), "P50_LATENCY", "netperf", text) * 1e3
+
+
+def stream(
+    route: Route, extent: Extent, message_bytes: int, *, datagrams: bool = False
+) -> Measured:
+    """As fast as it goes."""
+    own = f"-m {message_bytes} -M {message_bytes}"
+    test = "UDP_STREAM" if datagrams else "TCP_STREAM"
+    tool = _tool(route, extent, test, own, _OUTPUT, datagrams=datagrams)
+    result = parse_netperf(run_tool(route, tool, extent.timeout_s).output)
+    return Measured(result.received_bit_per_s, {**vars(result), "command": tool.command})
+
+
+def round_trips(route: Route, extent: Extent, transport: str, message_bytes: int) -> Measured:
+    """One request and one answer at a time, in blocking calls."""
+    test = f"{transport.upper()}_RR"
+    own = f"-r {message_bytes},{message_bytes}" + (" -D" if transport == "tcp" else "")
+    tool = _tool(route, extent, test, own, _ROUND_TRIPS, datagrams=transport == "udp")
+    median_ns = parse_round_trip_ns(run_tool(route, tool, extent.timeout_s).output)
+    return Measured(median_ns, {"median_ns": median_ns, "command": tool.command})
+
+
+def _tool(
+    route: Route, extent: Extent, test: str, own: str, output: str, *, datagrams: bool
+) -> Tool:
+    control, data = free_port(datagrams=False), free_port(datagrams=datagrams)
     address = route.target.address("ipv4")
-    tool = Tool(
+    return Tool(
         # In the foreground, and without a process for each client.
         server=f"netserver -D -f -4 -L {address},4 -p {control}".split(),
         client=(
-            f"netperf -P 0 -4 -t TCP_STREAM -f m -H {address},4 -p {control} "
-            f"-l {extent.duration_s} -- -m {message_bytes} -M {message_bytes} -P ,{data} "
-            f"-s {BUFFER_BYTES} -S {BUFFER_BYTES} -k {_OUTPUT}"
+            f"netperf -P 0 -4 -t {test} -f m -H {address},4 -p {control} "
+            f"-l {extent.duration_s} -- {own} -P ,{data} "
+            f"-s {BUFFER_BYTES} -S {BUFFER_BYTES} -k {output}"
         ).split(),
         port=control,
         ends_by=signal.SIGTERM,
     )
-    result = parse_netperf(run_tool(route, tool, extent.timeout_s).output)
-    return Measured(result.received_bit_per_s, {**vars(result), "command": tool.command})

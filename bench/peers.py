@@ -24,7 +24,7 @@ ENDING_TIMEOUT_S = 3.0
 VERSION_TIMEOUT_S = 10.0
 
 UNKNOWN = "unknown"
-_UNPACKAGED = "Debian's main archive has no package; it is used where it is found"
+_UNPACKAGED = "Debian's main archive has no package; it is used where --peer-path finds it"
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,9 @@ PEERS: Mapping[str, Peer] = {
         ("dpkg-query", "-W", "-f", "${Version}", "libfabric-bin"),  # that of fi_info
         listens_everywhere=True,
     ),
+    # Of the bench's own: the calls alone.
+    "plain": Peer(("cc",), "package gcc"),
+    "busy": Peer(("cc",), "package gcc"),
     "NPtcp": Peer(
         ("NPtcp",),
         "package netpipe-tcp",
@@ -192,6 +195,29 @@ def missing_peer(name: str, route: Route) -> str | None:
             "bench's own can be had here"
         )
     return None
+
+
+def look_also_in(folders: Sequence[Path]) -> None:
+    """Programs of peers are looked for there first: those that no package has, and newer ones."""
+    found = [str(folder.resolve()) for folder in folders]
+    os.environ["PATH"] = os.pathsep.join([*found, os.environ.get("PATH", os.defpath)])
+
+
+def offers(program: str, option: str) -> bool:
+    """Whether a program's --help names an option."""
+    try:
+        done = subprocess.run(
+            [program, "--help"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=VERSION_TIMEOUT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return option in done.stdout + done.stderr
 
 
 def missing_program(name: str) -> str | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.comparisons import LAB, LOOPBACK, VETH
+from bench.comparisons import LAB, LOOPBACK, OFFLOADED, VETH
 from bench.peers import Route
 from netsonde.errors import HostError
 from netsonde.lab.cluster import Lab, lab_up
+from netsonde.lab.links import HOST_DEVICE
 from netsonde.lab.spec import LabSpec
 from netsonde.launch.host import Host
 from netsonde.launch.local import LocalHost
@@ -20,7 +22,7 @@ SETTING_TIMEOUT_S = 10.0
 _DEFAULT_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control"
 # The first that may be the default of a namespace; reno always may.
 _CONTROLS = ("cubic", "reno")
-_HOSTS = {LOOPBACK: 1, VETH: 2, LAB: 2}
+_HOSTS = {LOOPBACK: 1, VETH: 2, OFFLOADED: 2, LAB: 2}
 
 
 @contextlib.contextmanager
@@ -44,6 +46,8 @@ def open_route(name: str) -> Iterator[tuple[Route, dict[str, object]]]:
         else:
             route = Route(name, lab.hosts[0], lab.hosts[-1], *cpus, control, private=True)
             facts = {"kind": "loopback"} if name == LOOPBACK else lab.path_facts()
+            if name == OFFLOADED:
+                _offload(lab)
         yield route, {**facts, "congestion_control": route.congestion_control}
 
 
@@ -51,6 +55,15 @@ def _lab(name: str) -> Lab:
     """Hosts of our own: nobody else reaches their ports, and their settings are ours."""
     rate = LAB_RATE_BIT_PER_S if name == LAB else None
     return lab_up(LabSpec(hosts=_HOSTS[name], rate_bit_per_s=rate, name="bench"))
+
+
+def _offload(lab: Lab) -> None:
+    """Packets cross the link many at once, as on an ordinary veth pair. Raises HostError."""
+    line = f"from netsonde.lab.offload import switch_bundling_on as on; on({HOST_DEVICE!r})"
+    for host in lab.hosts:
+        with host.start([sys.executable, "-c", line]) as process:
+            if process.wait(SETTING_TIMEOUT_S) != 0:
+                raise HostError(f"the offloads of {host.name} cannot be switched on")
 
 
 def _set_control(lab: Lab) -> str:

@@ -19,6 +19,12 @@ void count_elements(Context& c, std::size_t element_bytes) {
     c.division = Division(c.message_bytes / element_bytes, c.ranks, c.uneven);
 }
 
+// Sizes are of words; what MPI is told are elements, of which a word holds one or several.
+void count_words(Context& c) {
+    count_elements(c, word_bytes);
+    c.count = countable(c.message_bytes / c.reduction.element_bytes);
+}
+
 void prepare_nothing(Context& /*c*/) {}
 
 void prepare_bcast(Context& c) {
@@ -97,22 +103,27 @@ void prepare_alltoallw(Context& c) {
 }
 
 void prepare_reduce(Context& c) {
-    count_elements(c, word_bytes);
+    count_words(c);
     c.given = own_terms(c, c.message_bytes);
     c.got = c.blank(c.may_be_root() ? c.message_bytes : 0);
 }
 
 void prepare_allreduce(Context& c) {
-    count_elements(c, word_bytes);
+    count_words(c);
     c.given = own_terms(c, c.message_bytes);
     c.got = c.blank(c.message_bytes);
 }
 
 void prepare_reduce_scatter(Context& c) {
-    count_elements(c, word_bytes);
+    count_words(c);
     c.given = own_terms(c, c.total_bytes());
     c.got = c.blank(c.part_bytes());
     c.got_parts = as_parts(c.division, c.ranks);
+    const auto in_word = static_cast<int>(word_bytes / c.reduction.element_bytes);
+    static_cast<void>(countable(c.total_bytes() / c.reduction.element_bytes));
+    for (int& count : c.got_parts.counts) {
+        count *= in_word;
+    }
 }
 
 // Arguments of the calls.

@@ -11,8 +11,8 @@ Context::Context(const Setup& setup)
     : communicator(setup.communicator), rank(setup.rank), ranks(setup.ranks), root(setup.root),
       rotates(setup.rotate_root), uneven(setup.uneven), check(setup.check_data),
       message_bytes(setup.message_bytes), seed(setup.seed), choices(setup.choices),
-      reduction(reduction_named(setup.choices.reduction)), division(0, setup.ranks, false),
-      given(0, 0), got(0, 0), spare(0, 0) {}
+      reduction(reduction_named(setup.choices.reduction, setup.choices.datatype)),
+      division(0, setup.ranks, false), given(0, 0), got(0, 0), spare(0, 0) {}
 
 Context::~Context() {
     for (MPI_Request& pending : requests) {

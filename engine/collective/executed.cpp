@@ -63,7 +63,8 @@ void MpiCarrier::receive(std::span<std::byte> bytes, schedule::Rank peer, std::i
 }
 
 void MpiCarrier::combine(const std::byte* left, std::byte* into, std::size_t bytes) const {
-    mpi::check(MPI_Reduce_local(left, into, static_cast<int>(bytes / word_bytes),
+    mpi::check(MPI_Reduce_local(left, into,
+                                static_cast<int>(bytes / context_->reduction.element_bytes),
                                 context_->reduction.datatype, context_->reduction.operation),
                "join what came with what is there");
 }

@@ -86,6 +86,9 @@ void require_choices(const Setup& setup, const Entry& entry) {
     if (!choices.reduction.empty() && !entry.reduces) {
         throw refusal(setup, "reduction is for operations that join words of all ranks");
     }
+    if (!choices.datatype.empty() && !entry.reduces) {
+        throw refusal(setup, "datatype is for operations that join words of all ranks");
+    }
     if (choices.cache == CacheState::rotated && entry.binds) {
         throw refusal(setup,
                       "cache rotate changes memory between repetitions, which this operation "
@@ -98,7 +101,8 @@ void require_choices(const Setup& setup, const Entry& entry) {
         throw refusal(setup, "cache fresh gives other data in every repetition, which nobody can "
                              "check; cache flush leaves the data as it is");
     }
-    if (choices.cache == CacheState::fresh && choices.reduction == "float-sum") {
+    if (choices.cache == CacheState::fresh &&
+        !takes_any_bits(reduction_named(choices.reduction, choices.datatype))) {
         throw refusal(setup, "cache fresh gives random bits, which are no numbers to add");
     }
     if (choices.overlap && entry.begin == nullptr) {

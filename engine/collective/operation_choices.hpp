@@ -22,13 +22,17 @@ enum class CacheState : std::uint8_t {
 };
 
 // How ranks' words may be joined: docs/methods/collectives.md, Reductions.
-constexpr std::array<std::string_view, 7> reduction_names{"sum",     "min",     "max", "float-sum",
-                                                          "ordered", "own-sum", "null"};
+constexpr std::array<std::string_view, 8> reduction_names{
+    "sum", "min", "max", "or", "float-sum", "ordered", "own-sum", "null"};
+// What they are made of, where MPI joins them.
+constexpr std::array<std::string_view, 6> datatype_names{"char",  "byte",   "int",
+                                                         "float", "double", "uint64"};
 
 struct OperationChoices {
     std::vector<std::array<int, 2>> partners; // of pattern list; ranks that are not named sit out
     int window = 0;                           // messages at once; 0: as many as usual
     std::string reduction;                    // how ranks' words are joined; empty: added
+    std::string datatype;                     // of what they are made; empty: uint64
     CacheState cache = CacheState::warm;
     std::size_t cache_bytes = 0; // what is walked through or taken in turns; 0: twice the cache
     std::size_t align_bytes = 0; // buffers begin so far behind the begin of a page

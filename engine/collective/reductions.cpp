@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "collective/context.hpp"
@@ -21,17 +22,94 @@ using Word = std::uint64_t;
 Word as_it_is(Word word) noexcept { return word; }
 
 Word sum(Word left, Word right) noexcept { return left + right; }
-Word least(Word left, Word right) noexcept { return std::min(left, right); }
-Word most(Word left, Word right) noexcept { return std::max(left, right); }
 
-// Sums of so small integers are exact as double, whatever is added first.
-Word small_number(Word word) noexcept {
+// The elements of a word, each joined with its like.
+template <class Element, Element (*join)(Element, Element) noexcept>
+Word each(Word left, Word right) noexcept {
+    using Elements = std::array<Element, sizeof(Word) / sizeof(Element)>;
+    auto into = std::bit_cast<Elements>(left);
+    const auto from = std::bit_cast<Elements>(right);
+    for (std::size_t i = 0; i < into.size(); ++i) {
+        into[i] = join(into[i], from[i]);
+    }
+    return std::bit_cast<Word>(into);
+}
+
+// Integers wrap.
+template <class Element>
+Element added(Element left, Element right) noexcept {
+    if constexpr (std::is_integral_v<Element>) {
+        return static_cast<Element>(static_cast<Word>(left) + static_cast<Word>(right));
+    } else {
+        return left + right;
+    }
+}
+template <class Element>
+Element lesser(Element left, Element right) noexcept {
+    return std::min(left, right);
+}
+template <class Element>
+Element greater(Element left, Element right) noexcept {
+    return std::max(left, right);
+}
+Word all_bits(Word left, Word right) noexcept { return left | right; }
+
+// Sums of so small integers are exact, whatever is added first: as double 20 bits of each, as float
+// 8, so of up to 65,536 ranks.
+Word small_double(Word word) noexcept {
     constexpr unsigned other_bits = 44;
     return std::bit_cast<Word>(static_cast<double>(word >> other_bits));
 }
+Word small_floats(Word word) noexcept {
+    constexpr unsigned other_bits = 24;
+    const auto halves = std::bit_cast<std::array<std::uint32_t, 2>>(word);
+    return std::bit_cast<Word>(std::array{static_cast<float>(halves[0] >> other_bits),
+                                          static_cast<float>(halves[1] >> other_bits)});
+}
 
-Word float_sum(Word left, Word right) noexcept {
-    return std::bit_cast<Word>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
+using Join = Word (*)(Word, Word) noexcept;
+
+// What MPI joins; nullptr: MPI has no such operation of it.
+struct Datatype {
+    std::string_view name;
+    MPI_Datatype type;
+    std::size_t bytes;
+    Word (*term)(Word) noexcept;
+    Join sum;
+    Join least;
+    Join most;
+    Join all_bits;
+};
+
+template <class Element>
+Datatype datatype_of(std::string_view name, MPI_Datatype type, Word (*term)(Word) noexcept) {
+    return {name,
+            type,
+            sizeof(Element),
+            term,
+            each<Element, added<Element>>,
+            each<Element, lesser<Element>>,
+            each<Element, greater<Element>>,
+            std::is_integral_v<Element> ? all_bits : nullptr};
+}
+
+Datatype datatype_named(std::string_view name) {
+    const std::array known{
+        datatype_of<signed char>("char", MPI_CHAR, as_it_is),
+        Datatype{"byte", MPI_BYTE, 1, as_it_is, nullptr, nullptr, nullptr, all_bits},
+        datatype_of<int>("int", MPI_INT, as_it_is),
+        datatype_of<float>("float", MPI_FLOAT, small_floats),
+        datatype_of<double>("double", MPI_DOUBLE, small_double),
+        datatype_of<Word>("uint64", MPI_UINT64_T, as_it_is),
+    };
+    static_assert(known.size() == datatype_names.size());
+    const auto* const found =
+        std::ranges::find(known, name.empty() ? "uint64" : name, &Datatype::name);
+    if (found == known.end()) {
+        throw Failure("bad_request",
+                      "request: datatype is " + std::string(name) + ", which is none");
+    }
+    return *found;
 }
 
 // A word is the map x -> a x + b of integers modulo 2^32, a below b; joined are maps one after the
@@ -86,14 +164,21 @@ void write_terms(const Context& c, int of_rank, std::size_t offset, Bytes out) {
 
 } // namespace
 
-Reduction reduction_named(std::string_view name) {
+Reduction reduction_named(std::string_view name, std::string_view datatype) {
     constexpr bool commutes = true;
     constexpr bool alike = true;
+    const Datatype of = datatype_named(name == "float-sum" ? "double" : datatype);
+    const auto by_mpi = [&](std::string_view named, MPI_Op operation, Join join) {
+        Reduction made{named, of.type, operation, of.term, join};
+        made.element_bytes = of.bytes;
+        return made;
+    };
     const std::array known{
-        Reduction{"sum", MPI_UINT64_T, MPI_SUM, as_it_is, sum},
-        Reduction{"min", MPI_UINT64_T, MPI_MIN, as_it_is, least},
-        Reduction{"max", MPI_UINT64_T, MPI_MAX, as_it_is, most},
-        Reduction{"float-sum", MPI_DOUBLE, MPI_SUM, small_number, float_sum},
+        by_mpi("sum", MPI_SUM, of.sum),
+        by_mpi("min", MPI_MIN, of.least),
+        by_mpi("max", MPI_MAX, of.most),
+        by_mpi("or", MPI_BOR, of.all_bits),
+        by_mpi("float-sum", MPI_SUM, of.sum),
         Reduction{"ordered", MPI_UINT64_T, MPI_OP_NULL, odd_factor, one_after_the_other,
                   join_in_place<one_after_the_other>, !commutes},
         Reduction{"own-sum", MPI_UINT64_T, MPI_OP_NULL, as_it_is, sum, join_in_place<sum>},
@@ -107,7 +192,17 @@ Reduction reduction_named(std::string_view name) {
         throw Failure("bad_request",
                       "request: reduction is " + std::string(name) + ", which is none");
     }
+    const bool of_one_datatype = found->function != nullptr || found->name == "float-sum";
+    if (found->join == nullptr || (of_one_datatype && !datatype.empty())) {
+        throw Failure("bad_request", "request: datatype " + std::string(datatype) +
+                                         " and reduction " + std::string(found->name) +
+                                         " do not go together");
+    }
     return *found;
+}
+
+bool takes_any_bits(const Reduction& reduction) noexcept {
+    return reduction.datatype != MPI_FLOAT && reduction.datatype != MPI_DOUBLE;
 }
 
 void open_reduction(Context& c) {

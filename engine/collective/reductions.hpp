@@ -1,4 +1,5 @@
-// How the words of all ranks become one: MPI's reductions of 8-byte words, and some of our own.
+// How the words of all ranks become one: MPI's reductions, and some of our own. A word of 8 bytes
+// holds one element, or several of a smaller datatype.
 // Every one is exact in any order that MPI may take, so that its result can be checked.
 #pragma once
 
@@ -27,12 +28,17 @@ struct Reduction {
     MPI_User_function* function = nullptr;
     bool commutes = true; // what MPI_Op_create is told
     bool alike = false;   // every rank gives the same words: whichever MPI keeps, they are these
+    std::size_t element_bytes = sizeof(std::uint64_t);
 };
 
-// sum (wraps), min and max of unsigned integers; float-sum, of integers below 2^20 as double;
-// made by MPI_Op_create: ordered, for which a b is not b a; own-sum, the same as sum, which
-// commutes; null, which does nothing. Empty: sum. Throws Failure("bad_request").
-[[nodiscard]] Reduction reduction_named(std::string_view name);
+// sum (wraps), min, max and or (of bits) of a datatype's elements, of which floating-point ones are
+// small integers; float-sum, the sum of doubles; made by MPI_Op_create, of uint64: ordered, for
+// which a b is not b a; own-sum, the same as sum, which commutes; null, which does nothing. Empty:
+// sum, of uint64. Throws Failure("bad_request") where the two do not go together.
+[[nodiscard]] Reduction reduction_named(std::string_view name, std::string_view datatype = {});
+
+// Whether random bits are elements of it, which any operation takes.
+[[nodiscard]] bool takes_any_bits(const Reduction& reduction) noexcept;
 
 // All ranks, before the operation: makes MPI's object, where MPI has none.
 void open_reduction(Context& context);

@@ -38,7 +38,7 @@ void Flows::widen(Row& row) {
     row.entries = std::move(more);
 }
 
-std::uint32_t Flows::add(std::uint32_t source, std::uint32_t target) {
+std::uint32_t Flows::make(std::uint32_t source, std::uint32_t target) {
     if (size_ * sizeof(Flow) + table_bytes_ > most_bytes_) {
         throw Failure("limit", "the simulation needs more than limits.memory_bytes for " +
                                    std::to_string(size_) + " pairs of hosts");
@@ -49,6 +49,11 @@ std::uint32_t Flows::add(std::uint32_t source, std::uint32_t target) {
     const std::uint32_t number = size_++;
     (*this)[number].source = source;
     (*this)[number].target = target;
+    return number;
+}
+
+std::uint32_t Flows::add(std::uint32_t source, std::uint32_t target) {
+    const std::uint32_t number = make(source, target);
     Row& row = rows_[source];
     if (4 * (std::size_t{row.used} + 1) > 3 * row.entries.size()) {
         widen(row);
@@ -58,7 +63,26 @@ std::uint32_t Flows::add(std::uint32_t source, std::uint32_t target) {
     return number;
 }
 
+std::uint32_t Flows::find_by_distance(std::uint32_t source, std::uint32_t target) {
+    const std::uint32_t distance = target >= source ? target - source : target + hosts_ - source;
+    if (by_distance_.empty()) {
+        by_distance_.resize(hosts_);
+    }
+    std::vector<std::uint32_t>& numbers = by_distance_[distance];
+    if (numbers.empty()) {
+        numbers.resize(hosts_, none);
+        table_bytes_ += hosts_ * sizeof(std::uint32_t);
+    }
+    if (numbers[source] == none) {
+        numbers[source] = make(source, target);
+    }
+    return numbers[source];
+}
+
 std::uint32_t Flows::find(std::uint32_t source, std::uint32_t target) {
+    if (hosts_ <= most_hosts_by_distance && target != none) {
+        return find_by_distance(source, target);
+    }
     if (source >= rows_.size()) {
         rows_.resize(std::max<std::size_t>(source + std::size_t{1}, 2 * rows_.size()));
     }

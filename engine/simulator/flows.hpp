@@ -37,7 +37,7 @@ static_assert(sizeof(Flow) == 64);
 
 class Flows {
 public:
-    explicit Flows(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+    Flows(std::uint32_t hosts, std::uint64_t most_bytes) : hosts_(hosts), most_bytes_(most_bytes) {}
 
     [[nodiscard]] Flow& operator[](std::uint32_t index) noexcept {
         return (*blocks_[index >> block_bits])[index & block_mask];
@@ -64,13 +64,22 @@ private:
         std::uint32_t used = 0;
     };
 
+    // Of few hosts, numbers by distance, target less source, and source. In a step of an exchange
+    // all hosts have partners at one distance or two: all numbers of that step, and all flows, lie
+    // side by side. A distance takes room for all hosts, so many hosts have tables of their own.
+    static constexpr std::uint32_t most_hosts_by_distance = 4096;
+
+    [[nodiscard]] std::uint32_t find_by_distance(std::uint32_t source, std::uint32_t target);
+    [[nodiscard]] std::uint32_t make(std::uint32_t source, std::uint32_t target);
     [[nodiscard]] static Entry& place(std::vector<Entry>& entries, std::uint32_t target) noexcept;
     void widen(Row& row);
     [[nodiscard]] std::uint32_t add(std::uint32_t source, std::uint32_t target);
 
     std::vector<std::unique_ptr<Block>> blocks_; // a flow keeps its place in memory
     std::uint32_t size_ = 0;
+    std::vector<std::vector<std::uint32_t>> by_distance_;
     std::vector<Row> rows_; // by source
+    std::uint32_t hosts_;
     std::uint64_t table_bytes_ = 0;
     std::uint64_t most_bytes_;
 };

@@ -21,58 +21,60 @@
 
 namespace sonde::simulator {
 
-struct Line {
+// What each packet touches comes first, in whole cache lines.
+struct alignas(64) Line {
     // The output at its tail.
     VirtualTime free_at = 0;
     PacketQueue queue;             // input-buffered: what is staged; the others are `asking`
     PacketQueue urgent;            // control packets, where they go first
     std::int64_t held_packets = 0; // in the output's buffer, with the one on its way
     std::int64_t held_bytes = 0;
-    std::int64_t reserve_packets = 0; // shared: what it has of its own
-    std::int64_t reserve_bytes = 0;
-    Room room; // of the output; of a shared switch: what it may have of the common memory
-    const HostKind* owner = nullptr;   // of a host's ring
-    std::uint32_t asking_first = none; // input-buffered: inputs whose first packet goes here
-    std::uint32_t asking_last = none;
-    std::int64_t stage_packets = 0;  // input-buffered: how many `queue` takes
     std::uint32_t sending_bytes = 0; // of the packet that is being sent
     std::uint32_t sending_came_by = none;
+    std::uint32_t tail_switch = none; // none: a host
+    std::uint32_t watched = none;     // number of the series of the output's queue
     bool sending = false;
     bool wake_pending = false;
     bool exact = false; // the end of each sending is an event
     bool wants_room = false;
     bool paused = false;
     bool in_burst = false; // the way's bad state
+    bool leaving = false;  // its input is sending a packet
+    bool pausing = false;  // it has asked the other end to pause
     // The way.
-    std::uint32_t tail_switch = none; // none: a host
+    VirtualTime timed = 0; // time of timed_bytes on the line
+    VirtualTime propagation = 0;
+    double loss_ratio = 0.0;
+    const BurstLoss* burst = nullptr;  // none: losses come singly
+    const HostKind* owner = nullptr;   // of a host's ring
+    std::uint32_t asking_first = none; // input-buffered: inputs whose first packet goes here
+    std::uint32_t timed_bytes = UINT32_MAX;
     std::uint32_t head_switch = none;
     std::uint32_t head_host = none;
     std::uint32_t sharing = none; // number of what both ways share
-    std::uint32_t timed_bytes = UINT32_MAX;
-    VirtualTime timed = 0; // time of so many bytes on the line
-    std::int64_t rate_bit_per_s = 0;
-    VirtualTime propagation = 0;
+    std::uint32_t asking_last = none;
+    // Room and counts.
+    Room room; // of the output; of a shared switch: what it may have of the common memory
+    std::uint64_t sent = 0;
+    std::int64_t stage_packets = 0; // input-buffered: how many `queue` takes
+    std::int64_t most_at_output = 0;
+    std::int64_t reserve_packets = 0; // shared: what it has of its own
+    std::int64_t reserve_bytes = 0;
     VirtualTime header_time = 0;
-    double loss_ratio = 0.0;
-    const BurstLoss* burst = nullptr; // none: losses come singly
     // The input at its head.
     PacketQueue arrived; // input-buffered
     Room input_room;
     std::int64_t inside_packets = 0; // that came by here and are still in the switch
     std::int64_t inside_bytes = 0;
+    std::int64_t most_at_input = 0;
     std::uint32_t next_asking = none;
     std::uint32_t leaving_bytes = 0; // of the packet that the input is sending
-    bool leaving = false;
-    bool pausing = false; // it has asked the other end to pause
-    // Counts.
-    std::uint32_t watched = none;       // number of the series of the output's queue
-    std::uint32_t watched_input = none; // and of the input's
-    std::uint64_t sent = 0;
+    // What is seldom needed.
+    std::int64_t rate_bit_per_s = 0;
     std::uint64_t lost_random = 0;
     std::uint64_t lost_at_output = 0;
     std::uint64_t lost_at_input = 0;
-    std::int64_t most_at_output = 0;
-    std::int64_t most_at_input = 0;
+    std::uint32_t watched_input = none; // number of the series of the input's queue
 };
 
 struct SwitchState {

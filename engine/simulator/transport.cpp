@@ -11,7 +11,8 @@ namespace sonde::simulator {
 Transport::Transport(const Scenario& scenario, EventQueue& events, PacketPool& packets,
                      Hosts& hosts)
     : scenario_(scenario), plan_(scenario.transport), events_(events), packets_(packets),
-      hosts_(hosts), flows_(static_cast<std::uint64_t>(scenario.limits.memory_bytes)),
+      hosts_(hosts),
+      flows_(scenario.hosts, static_cast<std::uint64_t>(scenario.limits.memory_bytes)),
       of_(scenario.hosts), global_window_(scenario.transport.global_window_packets) {
     if (scenario.record.packets) {
         kept_.resize(scenario.hosts);

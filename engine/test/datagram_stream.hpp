@@ -135,9 +135,12 @@ public:
 private:
     template <class Clock, bool Paced>
     void loop(Path& path, const Start& start, const Timebase& timebase, std::uint64_t deadline) {
-        const std::span<std::byte> datagram = payload_.bytes();
+        std::span<std::byte> datagram = payload_.bytes();
         const Pace pace(run_, start.ticks, timebase);
         const bool numbered = datagram.size() >= SequenceNumber::bytes;
+        if constexpr (InPlaceTransport<Path>) {
+            path.fill(datagram);
+        }
         const std::uint64_t before_last = run_.most_messages() - 1;
         SequenceNumber number{0, start.batch & SequenceNumber::batch_mask, false};
         std::uint64_t calls = path.calls_sent();
@@ -153,6 +156,9 @@ private:
                 last = last || path.told_to_end();
             }
             number.last = last;
+            if constexpr (InPlaceTransport<Path>) {
+                datagram = path.place();
+            }
             if (numbered) {
                 number.write(datagram);
             }
@@ -162,7 +168,7 @@ private:
             if constexpr (Paced) {
                 note(SealingTransport<Path> ? Clock::now() : now); // a delay begins with the call
             }
-            path.send(datagram, run_.call_bytes);
+            send(path, datagram);
             if constexpr (!Paced) {
                 ++unstamped_;
                 if (path.calls_sent() != calls) { // where many leave in a call, all have its time
@@ -182,6 +188,14 @@ private:
         }
         last_send_ticks_ = now;
         messages_ = number.index;
+    }
+
+    void send(Path& path, std::span<const std::byte> datagram) {
+        if constexpr (InPlaceTransport<Path>) {
+            path.send_placed();
+        } else {
+            path.send(datagram, run_.call_bytes);
+        }
     }
 
     void note(std::uint64_t now) noexcept {
@@ -286,19 +300,18 @@ private:
     // and nothing has come for the patience.
     template <class Clock, class Ended>
     void receive_numbered(Path& path, std::uint32_t batch, Ended& ended) {
-        const std::span<std::byte> buffer = buffer_.bytes();
         std::uint64_t expected = std::numeric_limits<std::uint64_t>::max();
         CallTime<Clock, Path> call(path);
         while (ledger_.received() < expected) {
-            const std::size_t got = path.receive_following(buffer, run_.call_bytes);
+            const Taken taken = take(path);
             const std::uint64_t now = call.time();
-            if (got == nothing_received && is_over(ended)) {
+            if (taken.bytes == nothing_received && is_over(ended)) {
                 return;
             }
-            if (got != buffer.size()) {
+            if (taken.bytes != run_.message_bytes) {
                 continue;
             }
-            const SequenceNumber number = SequenceNumber::read(buffer);
+            const SequenceNumber number = SequenceNumber::read(taken.message);
             if (number.batch != batch || !ledger_.note(number.index)) {
                 continue;
             }
@@ -306,25 +319,24 @@ private:
             if (number.last) {
                 expected = std::uint64_t{number.index} + 1;
             }
-            note(now, number.index);
+            note(now, number.index, taken.message);
         }
     }
 
     template <class Clock, class Ended>
     void receive_plain(Path& path, Ended& ended) {
-        const std::span<std::byte> buffer = buffer_.bytes();
         std::uint64_t expected = run_.most_messages();
         CallTime<Clock, Path> call(path);
         while (plain_received_ < expected) {
-            const std::size_t got = path.receive_following(buffer, run_.call_bytes);
+            const Taken taken = take(path);
             const std::uint64_t now = call.time();
-            if (got == nothing_received && is_over(ended)) {
+            if (taken.bytes == nothing_received && is_over(ended)) {
                 return;
             }
-            if (got == buffer.size()) {
+            if (taken.bytes == run_.message_bytes) {
                 ++plain_received_;
                 last_arrival_ticks_ = now;
-                note(now, 0);
+                note(now, 0, taken.message);
             }
         }
     }
@@ -340,7 +352,23 @@ private:
         return sent_ && (knew || received().messages >= sent_->messages);
     }
 
-    void note(std::uint64_t now, std::uint64_t index) noexcept {
+    // A datagram, or what is there of one of another length; its bytes may be nothing_received.
+    struct Taken {
+        std::size_t bytes = 0;
+        std::span<const std::byte> message;
+    };
+
+    Taken take(Path& path) {
+        if constexpr (InPlaceTransport<Path>) {
+            const std::span<const std::byte> there = path.look_following();
+            return {there.data() == nullptr ? nothing_received : there.size(), there};
+        } else {
+            const std::span<std::byte> buffer = buffer_.bytes();
+            return {path.receive_following(buffer, run_.call_bytes), buffer};
+        }
+    }
+
+    void note(std::uint64_t now, std::uint64_t index, std::span<const std::byte> message) noexcept {
         if (run_.record_messages) {
             received_at_.push(now);
             if (numbered_) {
@@ -349,7 +377,7 @@ private:
         }
         if (run_.check_data) {
             const std::size_t skipped = numbered_ ? header_bytes_of<Path>() : 0;
-            corrupt_ += content_is_right(buffer_.bytes(), run_.seed, skipped) ? 0U : 1U;
+            corrupt_ += content_is_right(message, run_.seed, skipped) ? 0U : 1U;
         }
     }
 

@@ -276,7 +276,8 @@ template <class Path>
 class RoundTripTarget {
 public:
     explicit RoundTripTarget(const RunParameters& run)
-        : run_(run), buffer_(run.message_bytes, run.seed), stages_(run.count) {
+        : run_(run), buffer_(run.message_bytes, run.seed),
+          other_(run.echo_other ? run.message_bytes : 0, run.seed), stages_(run.count) {
         if (run.check_data && !Path::datagrams) {
             buffer_.replicate(2);
         }
@@ -327,13 +328,17 @@ private:
     void answer(Path& path, std::uint32_t index, std::uint64_t at) {
         if constexpr (Recorder::active) {
             const std::uint64_t begin = Clock::now();
-            seal(path, buffer_.bytes());
-            path.send(buffer_.bytes(), run_.call_bytes);
+            send_answer(path);
             stages_.template note<Clock>(path, index, at, begin);
         } else {
-            seal(path, buffer_.bytes());
-            path.send(buffer_.bytes(), run_.call_bytes);
+            send_answer(path);
         }
+    }
+
+    void send_answer(Path& path) {
+        const std::span<std::byte> message = run_.echo_other ? other_.bytes() : buffer_.bytes();
+        seal(path, message);
+        path.send(message, run_.call_bytes);
     }
 
     template <class Clock>
@@ -403,6 +408,7 @@ private:
 
     RunParameters run_;
     Payload buffer_;
+    Payload other_; // what is sent back where that is not what was received
     [[no_unique_address]] Recorder stages_;
     RoundTripCounts counts_;
 };

@@ -141,7 +141,7 @@ std::uint64_t RunParameters::fingerprint() const noexcept {
     hash = mix(hash, rounds);
     hash = mix(hash, static_cast<std::uint64_t>(duration_ns));
     hash = mix(hash, static_cast<std::uint64_t>(rate_bit_per_s));
-    hash = mix(hash, (record_messages ? 1U : 0U) + (check_data ? 2U : 0U));
+    hash = mix(hash, (record_messages ? 1U : 0U) + (check_data ? 2U : 0U) + (echo_other ? 4U : 0U));
     hash = mix(hash, static_cast<std::uint64_t>(wait_ns));
     return mix(hash, seed);
 }
@@ -179,7 +179,7 @@ void read_common_parameters(Fields& fields, RunParameters& run) {
 
 RunParameters read_socket_run_parameters(Fields& fields) {
     // Nothing of MPI is known here; these a test between two ends might seem to have everywhere.
-    for (const std::string_view name : {"pair", "outstanding", "clock", "timer_cost"}) {
+    for (const std::string_view name : {"pair", "outstanding", "echo", "clock", "timer_cost"}) {
         if (fields.has(name)) {
             throw Failure("bad_request",
                           "request: " + std::string(name) + " is for MPI, not for sockets");

@@ -28,6 +28,8 @@ struct RunParameters {
     bool record_messages = true;
     bool system_counters = true; // read around the run; else only what the worker itself used
     bool check_data = false;
+    // The target answers from memory of its own, not with what it received.
+    bool echo_other = false;
     std::uint64_t seed = 0;
     std::uint64_t rounds = 0;     // of count messages each, begun together; 0: no rounds
     MeetingParameters meeting;    // of a target with rounds

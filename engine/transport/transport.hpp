@@ -77,6 +77,22 @@ concept NumberedTransport = MessageTransport<T> && T::datagrams &&
     { path.received_number() } -> std::same_as<std::uint64_t>;
 };
 
+// Datagrams that are made in the memory from which the kernel takes them, and read where it has put
+// them, so that nothing of ours copies them.
+template <class T>
+concept InPlaceTransport = DatagramTransport<T> &&
+    requires(T& t, std::span<const std::byte> content) {
+    requires static_cast<bool>(T::in_place);
+    // What every place holds from now on.
+    { t.fill(content) } -> std::same_as<void>;
+    // Where the next datagram is made, with what was last sent from there.
+    { t.place() } -> std::same_as<std::span<std::byte>>;
+    { t.send_placed() } -> std::same_as<void>;
+    // As receive_following(): the datagram where it lies until the next call; no pointer where
+    // nothing came within the patience.
+    { t.look_following() } -> std::same_as<std::span<const std::byte>>;
+};
+
 // Datagrams that show whose they are. receive() hands over none of anybody else.
 template <class T>
 concept SealingTransport = MessageTransport<T> && T::datagrams &&

@@ -24,8 +24,8 @@ constexpr std::int64_t most_threads = 128;
 // Of all threads or partners together: what a series may hold.
 constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
 
-constexpr std::array<std::string_view, 10> choice_names{
-    "schedule",    "partners",    "window",  "reduction", "cache",
+constexpr std::array<std::string_view, 11> choice_names{
+    "schedule",    "partners",    "window",  "reduction", "datatype",   "cache",
     "cache_bytes", "align_bytes", "overlap", "polls",     "both_timers"};
 using CacheName = std::pair<std::string_view, CacheState>;
 constexpr std::array<CacheName, 4> cache_names{{{"warm", CacheState::warm},
@@ -76,6 +76,22 @@ void read_cache(Fields& fields, OperationChoices& choices) {
     choices.cache_bytes = static_cast<std::size_t>(cache_bytes.value_or(0));
 }
 
+// One of some words; empty where nothing was asked for.
+template <std::size_t count>
+std::string read_word(Fields& fields, std::string_view field,
+                      const std::array<std::string_view, count>& words) {
+    const std::string word = fields.optional_text(field, 32).value_or("");
+    if (word.empty() || std::ranges::find(words, word) != words.end()) {
+        return word;
+    }
+    std::string known;
+    for (const std::string_view name : words) {
+        known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    throw Failure("bad_request",
+                  "request: " + std::string(field) + " is " + word + ", expected one of " + known);
+}
+
 } // namespace
 
 OperationChoices read_choices(Fields& fields, bool is_collective) {
@@ -91,16 +107,8 @@ OperationChoices read_choices(Fields& fields, bool is_collective) {
     }
     choices.window =
         static_cast<int>(fields.optional_integer("window", 1, most_window).value_or(0));
-    choices.reduction = fields.optional_text("reduction", 32).value_or("");
-    if (!choices.reduction.empty() &&
-        std::ranges::find(reduction_names, choices.reduction) == reduction_names.end()) {
-        std::string known;
-        for (const std::string_view name : reduction_names) {
-            known += (known.empty() ? "" : ", ") + std::string(name);
-        }
-        throw Failure("bad_request",
-                      "request: reduction is " + choices.reduction + ", expected one of " + known);
-    }
+    choices.reduction = read_word(fields, "reduction", reduction_names);
+    choices.datatype = read_word(fields, "datatype", datatype_names);
     read_cache(fields, choices);
     const auto align_bytes = fields.optional_integer("align_bytes", 1, most_align_bytes);
     choices.align_bytes = static_cast<std::size_t>(align_bytes.value_or(0));

@@ -69,6 +69,23 @@ void read_outstanding(Fields& fields, MpiRun& run) {
     }
 }
 
+// From which memory the target of round trips answers.
+void read_echo(Fields& fields, MpiRun& run) {
+    const auto echo = fields.optional_text("echo", 32);
+    if (!echo) {
+        return;
+    }
+    if (*echo != "same" && *echo != "other") {
+        throw Failure("bad_request", "request: echo is " + *echo + ", expected same or other");
+    }
+    const bool goes_back = run.test == Test::latency || run.test == Test::pingpong;
+    const bool has_pairs = run.mpi_test == MpiTest::between_two || run.mpi_test == MpiTest::threads;
+    if (!goes_back || !has_pairs) {
+        throw Failure("bad_request", "request: echo goes with tests latency, pingpong and threads");
+    }
+    run.echo_other = *echo == "other";
+}
+
 void read_collective(Fields& fields, MpiRun& run) {
     const auto operation = fields.optional_text("operation", 32);
     run.root = static_cast<int>(fields.optional_integer("root", 0, most_ranks - 1).value_or(0));
@@ -208,6 +225,7 @@ MpiRun read_mpi_run(Fields& fields) {
     run.threads = read_threads(fields, run.mpi_test == MpiTest::threads, run.count);
     run.asked = read_asked(fields, run.mpi_test == MpiTest::all_pairs, run.count);
     read_outstanding(fields, run);
+    read_echo(fields, run);
     read_common_clock(fields, run);
     if (fields.has("windows")) {
         read_windows(fields.object("windows"), run);

@@ -13,6 +13,7 @@ namespace sonde {
 template <class Wait>
 Result SocketSession::run_sealed_udp_waiting(const RunParameters& run, Timebase& timebase,
                                              const BatchHooks& hooks) {
+    const int asks = options_.asks_before_sleep.value_or(usual_asks);
     if (stamped_) {
         SealedPath<StampedPath<UdpPath<Wait, StampedReceiving>>> path(
             *seal_, admission_, test_.get(), run.count, interrupted_);
@@ -21,10 +22,10 @@ Result SocketSession::run_sealed_udp_waiting(const RunParameters& run, Timebase&
     if (options_.datagrams_per_call > 1) {
         SealedPath<UdpBatchPath<Wait>> path(*seal_, admission_, test_.get(), interrupted_,
                                             run.message_bytes, options_.datagrams_per_call,
-                                            options_.segment_offload);
+                                            options_.segment_offload, asks);
         return run_test(path, control_, rank_, batch_, run, timebase, hooks);
     }
-    SealedPath<UdpPath<Wait>> path(*seal_, admission_, test_.get(), interrupted_);
+    SealedPath<UdpPath<Wait>> path(*seal_, admission_, test_.get(), interrupted_, asks);
     return run_test(path, control_, rank_, batch_, run, timebase, hooks);
 }
 

@@ -12,16 +12,17 @@ namespace sonde {
 template <class Wait>
 Result SocketSession::run_udp_waiting(const RunParameters& run, Timebase& timebase,
                                       const BatchHooks& hooks) {
+    const int asks = options_.asks_before_sleep.value_or(usual_asks);
     if (stamped_) {
         StampedPath<UdpPath<Wait, StampedReceiving>> path(test_.get(), run.count, interrupted_);
         return run_test(path, control_, rank_, batch_, run, timebase, hooks);
     }
     if (options_.datagrams_per_call > 1) {
         UdpBatchPath<Wait> path(test_.get(), interrupted_, run.message_bytes,
-                                options_.datagrams_per_call, options_.segment_offload);
+                                options_.datagrams_per_call, options_.segment_offload, asks);
         return run_test(path, control_, rank_, batch_, run, timebase, hooks);
     }
-    UdpPath<Wait> path(test_.get(), interrupted_);
+    UdpPath<Wait> path(test_.get(), interrupted_, asks);
     return run_test(path, control_, rank_, batch_, run, timebase, hooks);
 }
 

@@ -17,7 +17,8 @@ from netsonde.errors import UsageError
 class Strict(BaseModel):
     """A table that takes the keys it names and no others."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A table that is part of another one is built with that, and most are needed by few commands.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     def plan(self) -> dict[str, Any]:
         """What a program takes that is given the table: what is there, by the keys of its own."""

@@ -3,8 +3,10 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
@@ -36,6 +38,17 @@ struct CountingClock {
 
 struct Nobody {};
 
+// Counts what a receiver to whom nothing comes asks of the kernel.
+struct NothingThere {
+    static inline int asked = 0;  // NOLINT: a path makes its own
+    static inline int waited = 0; // NOLINT
+    static ssize_t receive(int /*fd*/, std::span<std::byte> /*into*/, int flags) noexcept {
+        ++((flags & MSG_DONTWAIT) != 0 ? asked : waited);
+        errno = EAGAIN;
+        return -1;
+    }
+};
+
 } // namespace
 
 TEST_CASE("many datagrams in a call arrive one by one, in order and whole") {
@@ -59,6 +72,41 @@ TEST_CASE("many datagrams in a call arrive one by one, in order and whole") {
         }
         CHECK(origin.calls_sent() == 1 + 2 + 2 + 2 + 3);
         CHECK(target.calls_received() < 5 * 64);
+    }
+}
+
+TEST_CASE("datagrams are made and read where they lie") {
+    const SocketPair pair = udp_pair();
+    const std::atomic<bool> interrupted = false;
+    UdpBatchPath<BlockingWait> origin(pair.a.get(), interrupted, size_bytes, 128, true);
+    UdpBatchPath<BlockingWait> target(pair.b.get(), interrupted, size_bytes, 128, true);
+    const std::vector<std::byte> content(size_bytes, std::byte{0x5A});
+    origin.fill(content);
+    std::uint32_t index = 0;
+    for (std::uint32_t i = 0; i < 300; ++i) { // two calls and a rest
+        SequenceNumber{i, 7, false}.write(origin.place());
+        origin.send_placed();
+        if (i % 128 == 127 || i == 299) {
+            origin.flush();
+            for (; index <= i; ++index) {
+                const auto there = target.look_following();
+                REQUIRE(there.size() == size_bytes);
+                REQUIRE(std::ranges::equal(there, numbered(index)));
+            }
+        }
+    }
+    CHECK(origin.calls_sent() == 3);
+}
+
+TEST_CASE("a receiver asks as often as it is told before it waits") {
+    const std::atomic<bool> interrupted = false;
+    std::vector<std::byte> into(size_bytes);
+    for (const int asks : {0, 3}) {
+        UdpPath<BlockingWait, NothingThere> target(-1, interrupted, asks);
+        NothingThere::asked = NothingThere::waited = 0;
+        CHECK(target.receive_following(into, size_bytes) == nothing_received);
+        CHECK(NothingThere::asked == asks);
+        CHECK(NothingThere::waited == 1);
     }
 }
 

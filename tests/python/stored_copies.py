@@ -99,7 +99,7 @@ OPTIONS: dict[str, list[Any]] = {
     "multipath": [True],
     "pacing": ["1G", "fast"],
     "sending": ["sendfile", "zerocopy", "uring", "pigeon"],
-    "datagrams_per_call": [8, 65],
+    "datagrams_per_call": [8, 129],
     "segment_offload": [True],
     "kernel_times": [True],
     "authenticated": [True],

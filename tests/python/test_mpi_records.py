@@ -48,6 +48,9 @@ TESTS: list[dict[str, Any]] = [
     {"test": "stream", "message_bytes": 300_000, "duration_ns": 5_000_000, "outstanding": 4},
     {"test": "duplex", "message_bytes": 10_000, "count": 9},
     {"test": "threads", "message_bytes": 100, "count": 9, "threads": 1},
+    {"test": "threads", "message_bytes": 100, "count": 9, "threads": 1, "echo": "other"},
+    {"test": "pingpong", "message_bytes": 300_000, "count": 3, "echo": "other"},
+    {"test": "latency", "message_bytes": 8, "count": 3, "echo": "same"},
     *(
         {"test": "collective", "operation": operation, "message_bytes": message_bytes, "count": 6}
         for operation, message_bytes in OPERATIONS.items()

@@ -18,7 +18,8 @@ namespace sonde {
 namespace {
 
 constexpr std::int64_t most_buffer_bytes = 1'073'741'824;
-constexpr std::int64_t most_datagrams_per_call = 64;
+constexpr std::int64_t most_datagrams_per_call = 128;
+constexpr std::int64_t most_asks = 1000;
 constexpr std::int64_t most_pacing = 1'000'000'000'000;
 constexpr std::int64_t most_busy_poll_us = 1'000'000;
 constexpr std::size_t most_path_characters = 4096;
@@ -171,6 +172,7 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     const auto per_call = fields.optional_integer("datagrams_per_call", 1, most_datagrams_per_call);
     options.datagrams_per_call = static_cast<std::size_t>(per_call.value_or(1));
     options.segment_offload = fields.flag("segment_offload", false);
+    options.asks_before_sleep = small(fields.optional_integer("asks_before_sleep", 0, most_asks));
     options.kernel_times = fields.flag("kernel_times", false);
     options.depth = fields.flag("depth", false);
     options.authenticated = fields.flag("authenticated", false);
@@ -201,9 +203,9 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
         throw Failure("bad_request", "request.options: kernel_times are of plain sending; they do "
                                      "not go with sendfile, zerocopy, uring or multipath");
     }
-    if (tcp && (per_call || options.segment_offload)) {
-        throw Failure("bad_request", "request.options: datagrams_per_call and segment_offload are "
-                                     "for udp");
+    if (tcp && (per_call || options.segment_offload || options.asks_before_sleep)) {
+        throw Failure("bad_request", "request.options: datagrams_per_call, segment_offload and "
+                                     "asks_before_sleep are for udp");
     }
     if (options.segment_offload && options.datagrams_per_call == 1) {
         throw Failure("bad_request", "request.options: segment_offload needs datagrams_per_call of "

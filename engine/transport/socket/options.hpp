@@ -28,8 +28,9 @@ struct SocketOptions {
     std::optional<std::int64_t> pacing_bit_per_s; // the kernel sends no faster
     std::optional<int> busy_poll_us;
     bool multipath = false;
-    std::size_t datagrams_per_call = 1; // 1: each has a call of its own
-    bool segment_offload = false;       // the kernel or the card cuts and joins datagrams
+    std::size_t datagrams_per_call = 1;   // 1: each has a call of its own
+    bool segment_offload = false;         // the kernel or the card cuts and joins datagrams
+    std::optional<int> asks_before_sleep; // of a receiver of datagrams that follow each other
     Waiting wait = Waiting::block;
     SendingWay sending = SendingWay::copy;
     std::optional<std::string> file; // sendfile sends its content, not that of a message

@@ -23,6 +23,7 @@ template <class Base>
 class SealedPath : public Base {
 public:
     static constexpr std::size_t header_bytes = Seal::header_bytes;
+    static constexpr bool in_place = false; // what is received has to be looked at first
 
     template <class... Arguments>
     SealedPath(const Seal& seal, const Admission& admission, Arguments&&... arguments)

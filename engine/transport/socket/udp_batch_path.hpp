@@ -17,17 +17,19 @@
 
 namespace sonde {
 
-constexpr std::size_t most_datagrams_in_a_call = 64;
+// What the kernel cuts of one call at most, since Linux 6.9; before it was half as many.
+constexpr std::size_t most_datagrams_in_a_call = 128;
 
 // Datagrams wait here until a call's worth of them is there, or until flush().
 template <WaitPolicy Wait>
 class UdpBatchPath : public UdpPath<Wait> {
 public:
     static constexpr Traffic traffic = Traffic::streamed;
+    static constexpr bool in_place = true;
 
     UdpBatchPath(int fd, const std::atomic<bool>& interrupted, std::size_t datagram_bytes,
-                 std::size_t per_call, bool offload)
-        : UdpPath<Wait>(fd, interrupted), bytes_(datagram_bytes),
+                 std::size_t per_call, bool offload, int asks_before_sleep = usual_asks)
+        : UdpPath<Wait>(fd, interrupted, asks_before_sleep), bytes_(datagram_bytes),
           per_call_(sendable(datagram_bytes, per_call, offload)), offload_(offload),
           out_(datagram_bytes * per_call_), slot_bytes_(offload ? joined_bytes : datagram_bytes),
           in_(std::make_unique_for_overwrite<std::byte[]>(slot_bytes_ * per_call_)) {
@@ -45,7 +47,19 @@ public:
     }
 
     void send(std::span<const std::byte> message, std::size_t /*call_bytes*/) {
-        std::memcpy(out_.data() + filled_ * bytes_, message.data(), bytes_);
+        std::memcpy(place().data(), message.data(), bytes_);
+        send_placed();
+    }
+
+    void fill(std::span<const std::byte> content) {
+        for (std::size_t i = 0; i < per_call_; ++i) {
+            std::memcpy(out_.data() + i * bytes_, content.data(), bytes_);
+        }
+    }
+
+    std::span<std::byte> place() noexcept { return {out_.data() + filled_ * bytes_, bytes_}; }
+
+    void send_placed() {
         if (++filled_ == per_call_) {
             flush();
         }
@@ -56,6 +70,7 @@ public:
         while (done < filled_) {
             const ssize_t sent = offload_ ? send_joined() : send_vector(done);
             if (sent < 0) {
+                require_joinable();
                 this->wait_to_send();
                 continue;
             }
@@ -66,15 +81,20 @@ public:
     }
 
     std::size_t receive(std::span<std::byte> message, std::size_t /*call_bytes*/) {
-        return next(message, Wait::flags | MSG_WAITFORONE);
+        return copied(next(Wait::flags | MSG_WAITFORONE), message);
     }
 
     std::size_t receive_following(std::span<std::byte> message, std::size_t /*call_bytes*/) {
+        return copied(look_following(), message);
+    }
+
+    std::span<const std::byte> look_following() {
         if (slot_ == there_) {
-            for (int left = this->asks_before_sleep; left != 0 && !ask_many(MSG_DONTWAIT); --left) {
+            for (int left = this->asks_before_sleep(); left > 0 && !ask_many(MSG_DONTWAIT);
+                 --left) {
             }
         }
-        return next(message, Wait::flags | MSG_WAITFORONE);
+        return next(Wait::flags | MSG_WAITFORONE);
     }
 
     void drain() {
@@ -84,6 +104,7 @@ public:
 
 private:
     static constexpr std::size_t joined_bytes = 65'536;
+    static constexpr std::size_t most_joined_before = 64;
 
     static std::size_t sendable(std::size_t bytes, std::size_t per_call, bool offload) {
         constexpr std::size_t most_joined_bytes = 65'507;
@@ -121,23 +142,40 @@ private:
         return sent < 0 ? sent : static_cast<ssize_t>(filled_);
     }
 
-    std::size_t next(std::span<std::byte> message, int flags) {
-        if (slot_ == there_ && !await_many(flags)) {
+    // After a call that failed, with its errno.
+    void require_joinable() const {
+        if (offload_ && errno == EINVAL && filled_ > most_joined_before) {
+            throw Failure("system", "this kernel cuts at most " +
+                                        std::to_string(most_joined_before) +
+                                        " datagrams of a call: ask for datagrams_per_call of no "
+                                        "more with segment_offload");
+        }
+    }
+
+    static std::size_t copied(std::span<const std::byte> from, std::span<std::byte> message) {
+        if (from.data() == nullptr) {
             return nothing_received;
+        }
+        std::memcpy(message.data(), from.data(), std::min(from.size(), message.size()));
+        return from.size();
+    }
+
+    std::span<const std::byte> next(int flags) {
+        if (slot_ == there_ && !await_many(flags)) {
+            return {};
         }
         const std::size_t there_bytes = in_messages_[slot_].msg_len;
         if (there_bytes == 0) [[unlikely]] {
             this->check_interrupted(); // a socket that was shut down reads as empty datagrams, too
         }
         const std::size_t bytes = std::min(each_bytes_[slot_], there_bytes - offset_);
-        std::memcpy(message.data(), in_.get() + slot_ * slot_bytes_ + offset_,
-                    std::min(bytes, message.size()));
+        const std::byte* const from = in_.get() + slot_ * slot_bytes_ + offset_;
         offset_ += bytes;
         if (offset_ >= there_bytes) {
             ++slot_;
             offset_ = 0;
         }
-        return bytes;
+        return {from, bytes};
     }
 
     // False where nothing came within the patience.
@@ -213,7 +251,7 @@ private:
     std::size_t offset_ = 0; // what of it has been given out
 };
 
-static_assert(DatagramTransport<UdpBatchPath<BlockingWait>>);
+static_assert(InPlaceTransport<UdpBatchPath<BlockingWait>>);
 static_assert(ConcurrentTransport<UdpBatchPath<BlockingWait>>);
 
 } // namespace sonde

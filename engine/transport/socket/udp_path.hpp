@@ -20,6 +20,8 @@
 namespace sonde {
 
 constexpr std::int64_t datagram_patience_ns = 200'000'000;
+// About 2 us, where a sleep and its wake-up take 5 to 50 us.
+constexpr int usual_asks = 8;
 
 // receive() waits for the patience: by SO_RCVTIMEO when it blocks (set by the session), else by
 // the clock.
@@ -29,7 +31,9 @@ public:
     static constexpr bool datagrams = true;
     static constexpr bool concurrent = true;
 
-    UdpPath(int fd, const std::atomic<bool>& interrupted) : fd_(fd), interrupted_(interrupted) {}
+    // asks_before_sleep: how often a receiver of a stream asks without waiting before it waits.
+    UdpPath(int fd, const std::atomic<bool>& interrupted, int asks_before_sleep = usual_asks)
+        : fd_(fd), asks_before_sleep_(asks_before_sleep), interrupted_(interrupted) {}
 
     void send(std::span<const std::byte> message, std::size_t /*call_bytes*/) {
         while (::send(fd_, message.data(), message.size(), MSG_NOSIGNAL | Wait::flags) < 0) {
@@ -45,14 +49,13 @@ public:
     // A receiver that is faster than the sender would sleep after every few datagrams, and it is
     // the sender that pays for waking it. To ask some times more costs far less than one sleep.
     std::size_t receive_following(std::span<std::byte> message, std::size_t /*call_bytes*/) {
-        ssize_t got = ask(message, MSG_DONTWAIT);
-        for (int left = asks_before_sleep - 1; got < 0 && errno == EAGAIN && left != 0; --left) {
-            got = ask(message, MSG_DONTWAIT);
+        for (int left = asks_before_sleep_; left > 0; --left) {
+            const ssize_t got = ask(message, MSG_DONTWAIT);
+            if (got >= 0 || errno != EAGAIN) {
+                return taken(got, message);
+            }
         }
-        if (got < 0 && errno == EAGAIN) {
-            got = ask(message, Wait::flags);
-        }
-        return taken(got, message);
+        return taken(ask(message, Wait::flags), message);
     }
 
     void drain() {
@@ -92,9 +95,7 @@ public:
     }
 
 protected:
-    // About 2 us, where a sleep and its wake-up take 5 to 50 us.
-    static constexpr int asks_before_sleep = 8;
-
+    [[nodiscard]] int asks_before_sleep() const noexcept { return asks_before_sleep_; }
     [[nodiscard]] int fd() const noexcept { return fd_; }
     [[nodiscard]] const Taking& taking() const noexcept { return taking_; }
     void count_sent() noexcept { ++calls_sent_; }
@@ -165,6 +166,7 @@ private:
     }
 
     int fd_;
+    int asks_before_sleep_;
     const std::atomic<bool>& interrupted_;
     [[no_unique_address]] Taking taking_;
     std::atomic<bool> given_up_ = false;

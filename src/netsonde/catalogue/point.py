@@ -15,7 +15,7 @@ from netsonde.catalogue.options.endpoints import DATAGRAMS
 from netsonde.catalogue.stored import Stored
 from netsonde.catalogue.test import Family, test_row
 from netsonde.errors import UsageError
-from netsonde.reductions import USUAL
+from netsonde.reductions import USUAL, USUAL_DATATYPE
 from netsonde.units import bytes_in_words
 
 Pair = tuple[int, int]
@@ -132,7 +132,10 @@ class PointSpec(Stored):
 
 @dataclass(frozen=True, kw_only=True)
 class RoundTrips(PointSpec):
-    """A message there and back, one at a time."""
+    """A message there and back, one at a time. ``echo`` is what the target sends back: other memory
+    than the message came into; None for the same."""
+
+    echo: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +217,7 @@ class Collective(PointSpec):
     window: int | None = None
     schedule: AskedSchedule | None = None
     reduction: str | None = None
+    datatype: str | None = None
     cache: str | None = None
     cache_bytes: int | None = None
     align_bytes: int | None = None
@@ -240,6 +244,11 @@ class Collective(PointSpec):
         """The name of what joins the words of all ranks, in operations that do."""
         return self.reduction or USUAL
 
+    @property
+    def joined_datatype(self) -> str:
+        """Of what the words are made that it joins."""
+        return self.datatype or USUAL_DATATYPE
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClockReadings(PointSpec):
@@ -255,6 +264,7 @@ class Threads(PointSpec):
     threads: int
     thread_level: str | None = None
     communicators: str | None = None
+    echo: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -140,12 +140,11 @@ def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_repor
 def show_run(
     directory: Path, as_json: bool, quiet: bool, with_report: bool, groups: Sequence[str] = ()
 ) -> list[Finding]:
-    """Tables and, where asked for, the report; then the summary or one JSON document. Returns what
-    was found."""
+    """The report, where asked for; then the summary or one JSON document; and tables last, whose
+    library takes longer to load than all that is shown. Returns what was found."""
     run = open_run(directory)
     figures = figures_of(run)
     findings = explain(run, figures)
-    write_table_files(run, figures, directory / "tables")
     if with_report:
         from netsonde.report.page import write_report  # late: with all plots
 
@@ -176,4 +175,6 @@ def show_run(
         typer.echo(json.dumps(document, indent=1))
     elif not quiet:
         print_summary(run, figures, findings, Console(highlight=False), groups)
+    sys.stdout.flush()
+    write_table_files(run, figures, directory / "tables")
     return findings

@@ -66,6 +66,7 @@ THREADS = _factor("threads", "threads", "thread_level", "communicators", "warm_u
 TECHNIQUE = _factor(
     "technique",
     *("like", "warm_up", "start", "rotate_root", "outstanding", "cache", "call_bytes"),
+    *("echo", "reduction", "datatype"),
 )
 WINDOW = _factor("window", "window", "swept.window", "label")
 FACTORS = (

@@ -254,7 +254,7 @@ def _is_plain(point: Point) -> bool:
     return is_own_way and between and own.get("ppn") in (None, "1")
 
 
-_OTHER_WAYS = ("like", "threads", "busy", "window", "schedule")
+_OTHER_WAYS = ("like", "threads", "busy", "window", "schedule", "echo", "datatype")
 
 
 def joining_fit(run: Run, headlines: Headlines) -> LineFit | None:

@@ -75,7 +75,7 @@ def _reduction(spec: Collective) -> Iterator[str]:
     """By what words are joined, of operations that join any."""
     known = operations().get(str(spec.operation))
     if known is not None and known.reduces:
-        yield f"reduction: {reduction_in_words(spec.reduced_by)}"
+        yield f"reduction: {reduction_in_words(spec.reduced_by, spec.joined_datatype)}"
 
 
 def _pairs(point: Point, spec: Collective) -> Iterator[str]:

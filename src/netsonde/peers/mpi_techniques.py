@@ -14,6 +14,8 @@ from typing import Any, Literal, get_args
 from netsonde.catalogue.options.commands import BLOCK
 from netsonde.catalogue.rule import Facts, Rule, first_given
 from netsonde.catalogue.test import test_row
+from netsonde.operations import operations
+from netsonde.reductions import USUAL
 
 MpiTool = Literal["osu", "imb", "pmb", "skampi", "mpptest", "mpbench", "reprompi", "mpibench"]
 MPI_TOOLS: tuple[MpiTool, ...] = get_args(MpiTool)
@@ -28,13 +30,17 @@ SKAMPI_ERROR = 0.03
 """Repetitions go on until the standard error is at most this share of the mean."""
 
 Counts = Callable[[int], tuple[int, int]]
+Joins = tuple[str, str]
+"""A reduction and its datatype."""
 
 
 @dataclass(frozen=True)
 class MpiTechnique:
     """``counts`` takes the message size: (repetitions of warm-up, repetitions that count).
     ``operations`` are those it has of netsonde's; of other tests it is empty. ``fewer``: other
-    numbers of repetitions that count, by operation."""
+    numbers of repetitions that count, by operation. ``echo``: what the target of round trips sends
+    back. ``joins``: how its reductions join what, None where that is not known; ``joins_also`` of
+    single operations."""
 
     counts: Counts
     sizes: str
@@ -44,6 +50,13 @@ class MpiTechnique:
     outstanding: int | None = None
     cache: str = "warm"
     fewer: Mapping[str, int] = field(default_factory=dict)
+    echo: str = "same"
+    joins: Joins | None = None
+    joins_also: Mapping[str, Joins] = field(default_factory=dict)
+
+    def joins_of(self, operation: str) -> Joins | tuple[None, None]:
+        """How one of its operations joins what; netsonde's own way where that is not known."""
+        return self.joins_also.get(operation) or self.joins or (None, None)
 
 
 def _osu(small: tuple[int, int], large: tuple[int, int], times: int = 1) -> Counts:
@@ -72,21 +85,29 @@ _RING = "sendrecv"
 """Every tool that has it sends to the right and receives from the left."""
 _SCATTERED = "reduce_scatter"
 _SIZES, _CALLS = "1..1M", "8..1M:2"
+_OTHER = "other"
+"""Messages come into one buffer and leave from another."""
 
 MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
-    ("osu", "latency"): MpiTechnique(_osu((100, 10_000), (10, 1000)), _SIZES),
+    ("osu", "latency"): MpiTechnique(_osu((100, 10_000), (10, 1000)), _SIZES, echo=_OTHER),
     ("osu", "stream"): MpiTechnique(
         _osu((10, 100), (2, 20), OSU_WINDOW), _SIZES, outstanding=OSU_WINDOW
     ),
     ("osu", "collective"): MpiTechnique(
-        _osu((100, 1000), (10, 100)), _CALLS, operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED)
+        _osu((100, 1000), (10, 100)),
+        _CALLS,
+        operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED),
+        joins=("sum", "char"),
     ),
-    ("osu", "threads"): MpiTechnique(_osu((100, 10_000), (10, 1000)), _SIZES),
-    ("imb", "latency"): MpiTechnique(_imb, _SIZES),
+    ("osu", "threads"): MpiTechnique(_osu((100, 10_000), (10, 1000)), _SIZES, echo=_OTHER),
+    ("imb", "latency"): MpiTechnique(_imb, _SIZES, echo=_OTHER),
     ("imb", "collective"): MpiTechnique(
-        _imb, _CALLS, operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED, _RING)
+        _imb,
+        _CALLS,
+        operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED, _RING),
+        joins=("sum", "float"),
     ),
-    ("pmb", "latency"): MpiTechnique(_imb, _SIZES),
+    ("pmb", "latency"): MpiTechnique(_imb, _SIZES, echo=_OTHER),
     ("pmb", "collective"): MpiTechnique(
         _imb,
         _CALLS,
@@ -96,16 +117,21 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
             *("bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall"),
             *(_SCATTERED, _RING),
         ),
+        joins=("sum", "float"),
     ),
-    ("skampi", "latency"): MpiTechnique(_fixed(1, SKAMPI_MOST), _SIZES),
+    ("skampi", "latency"): MpiTechnique(_fixed(1, SKAMPI_MOST), _SIZES, echo=_OTHER),
     ("skampi", "collective"): MpiTechnique(
         _fixed(1, SKAMPI_MOST),
         _CALLS,
         start="window",
         cache="fresh",
         operations=(*_ROOTED, *_FLAT, _SCATTERED, _RING),
+        joins=("sum", "int"),
+        joins_also={_SCATTERED: ("or", "int")},
     ),
-    ("mpptest", "latency"): MpiTechnique(_fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH), _SIZES),
+    ("mpptest", "latency"): MpiTechnique(
+        _fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH), _SIZES, echo=_OTHER
+    ),
     ("mpptest", "collective"): MpiTechnique(
         _fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH),
         _CALLS,
@@ -124,6 +150,7 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
             *("bcast", "gather", "scatter", "reduce", *_FLAT, "scan", "exscan"),
             *(_SCATTERED, "reduce_scatter_block"),
         ),
+        joins=("or", "byte"),
     ),
     ("mpibench", "collective"): MpiTechnique(
         _fixed(10, 1000),
@@ -150,6 +177,13 @@ def ring_of(operation: str | None) -> str | None:
     return "ring" if operation == _RING else None
 
 
+def _joined(known: MpiTechnique, operation: str | None) -> Joins | tuple[None, None]:
+    """The tool's, of an operation that joins words."""
+    if operation is None or not operations()[operation].reduces:
+        return (None, None)
+    return known.joins_of(operation)
+
+
 def settings(
     tool: str, test: str, operation: str | None, message_bytes: int, count: int | None
 ) -> dict[str, Any]:
@@ -163,6 +197,7 @@ def settings(
     rotates = known.rotates_root and operation in _ROOTED
     start = known.start if test_row(test).is_operation and known.start != "barrier" else None
     has_data = test_row(test).is_operation and operation != "barrier"
+    reduction, datatype = _joined(known, operation)
     found = {
         "warm_up": warm_up,
         "count": warm_up + (count or usual),
@@ -171,16 +206,20 @@ def settings(
         "pattern": ring_of(operation),
         "outstanding": known.outstanding,
         "cache": known.cache if has_data and known.cache != "warm" else None,
+        "echo": known.echo if known.echo != "same" else None,
+        "reduction": reduction if reduction != USUAL else None,
+        "datatype": datatype,
     }
     return {name: value for name, value in found.items() if value is not None}
 
 
 _OWN_WAY = [
     BLOCK[key]
-    for key in ("root", "pattern", "uneven", "check_data", "outstanding", "keep", "overlap")
+    for key in ("root", "pattern", "uneven", "check_data", "outstanding", "keep", "overlap", "echo")
 ]
 """Options that would change how a tool measures."""
 _WAYS = [BLOCK[key] for key in ("cache", "start")]
+_JOINED = [BLOCK[key] for key in ("reduction", "datatype")]
 """Those whose word says how."""
 
 
@@ -196,6 +235,12 @@ def _not_an_operation(facts: Facts) -> Mapping[str, Any] | None:
     if known is None or facts["operation"] in known.operations:
         return None
     return {"known": ", ".join(known.operations)}
+
+
+def _joined_otherwise(facts: Facts) -> Mapping[str, Any] | None:
+    """Where it is known how the tool joins what."""
+    known = mpi_technique(facts["like"], facts["test"])
+    return first_given(facts, _JOINED) if known is not None and known.joins else None
 
 
 def _other_way(facts: Facts) -> Mapping[str, Any] | None:
@@ -220,6 +265,7 @@ MPI_TOOL_RULES = (
         lambda b: first_given(b, _OWN_WAY),
         f"{{like}} {{like:value}} and {{given:key}} {_LEAVE_OUT}",
     ),
+    Rule(_joined_otherwise, f"{{like}} {{like:value}} and {{given:key}} {_LEAVE_OUT}"),
     Rule(_other_way, f"{{like}} {{like:value}} and {{given:key=}} {_LEAVE_OUT}"),
 )
 """Why a block cannot be measured as a tool does it, where one is asked for."""

@@ -22,7 +22,7 @@ from netsonde.figures.keys import FigureKey, key_of
 from netsonde.figures.windows import windows_kept
 from netsonde.operations import operations
 from netsonde.records.data import Point, Run
-from netsonde.reductions import USUAL, reduction_briefly
+from netsonde.reductions import USUAL, USUAL_DATATYPE, reduction_briefly
 from netsonde.report.quantity import size_text
 from netsonde.report.theme import transport_name
 from netsonde.units import format_count
@@ -267,8 +267,8 @@ def _choices_in_words(spec: Collective) -> list[str]:
         words.append(spec.by_algorithm)
     if spec.window:
         words.append(f"windows of {spec.window}")
-    if spec.reduction and spec.reduction != USUAL:
-        words.append(reduction_briefly(spec.reduction))
+    if (spec.reduced_by, spec.joined_datatype) != (USUAL, USUAL_DATATYPE):
+        words.append(reduction_briefly(spec.reduced_by, spec.joined_datatype))
     if spec.cache not in (None, "warm"):
         words.append("fresh data" if spec.cache == "fresh" else f"cold by {spec.cache}")
     if spec.align_bytes:

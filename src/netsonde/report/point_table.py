@@ -103,7 +103,8 @@ def _reduction(point: Point) -> list[Check]:
     known = operations().get(point.operation or "")
     if known is None or not known.reduces or not isinstance(point.spec, Collective):
         return []
-    return [Check("told", "reduction", reduction_in_words(point.spec.reduced_by))]
+    reduced_by, datatype = point.spec.reduced_by, point.spec.joined_datatype
+    return [Check("told", "reduction", reduction_in_words(reduced_by, datatype))]
 
 
 def _changes(point: Point, changes: Sequence[ChangedFact]) -> list[Check]:

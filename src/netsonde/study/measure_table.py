@@ -128,6 +128,7 @@ class MeasureTable(Strict):
     window: int | None = of(BLOCK["window"])
     algorithm: str | None = of(BLOCK["algorithm"])
     reduction: str | None = of(BLOCK["reduction"])
+    datatype: str | None = of(BLOCK["datatype"])
     cache: str = of(BLOCK["cache"])
     cache_bytes: int | None = of(BLOCK["cache_bytes"])
     align: int | None = of(BLOCK["align"])
@@ -142,6 +143,7 @@ class MeasureTable(Strict):
     rate: Rate | None = of(BLOCK["rate"])
     streams: int = of(BLOCK["streams"])
     outstanding: int | None = of(BLOCK["outstanding"])
+    echo: str = of(BLOCK["echo"])
     label: str | None = Field(
         None, min_length=1, max_length=60, description="What the report calls these points."
     )

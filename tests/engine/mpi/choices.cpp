@@ -155,6 +155,28 @@ TEST_SUITE("choices") {
         }
     }
 
+    TEST_CASE("a word holds as many elements as go into it, and each is joined with its like") {
+        const auto join = [](const char* reduction, const char* datatype, std::uint64_t left,
+                             std::uint64_t right) {
+            return reduction_named(reduction, datatype).join(left, right);
+        };
+        CHECK(join("sum", "char", 0x01FF'0000'0000'0080U, 0x0101'0000'0000'0080U) ==
+              0x0200'0000'0000'0000U);
+        CHECK(join("min", "char", 0x01FFU, 0x0201U) == 0x01FFU); // 0xFF is -1
+        CHECK(join("max", "int", 0xFFFF'FFFF'0000'0002U, 0x0000'0001'0000'0001U) ==
+              0x0000'0001'0000'0002U);
+        CHECK(join("or", "byte", 0x10U, 0x01U) == 0x11U);
+        const Reduction floats = reduction_named("sum", "float");
+        const std::uint64_t term = floats.term(0x0300'0000'0500'0000U); // 5 and 3
+        const auto halves = std::bit_cast<std::array<float, 2>>(floats.join(term, term));
+        CHECK(halves == std::array{10.0F, 6.0F});
+        CHECK(floats.element_bytes == sizeof(float));
+        CHECK_THROWS_AS(static_cast<void>(reduction_named("sum", "byte")), Failure);
+        CHECK_THROWS_AS(static_cast<void>(reduction_named("or", "double")), Failure);
+        CHECK_THROWS_AS(static_cast<void>(reduction_named("null", "int")), Failure);
+        CHECK_THROWS_AS(static_cast<void>(reduction_named("sum", "word")), Failure);
+    }
+
     TEST_CASE("the ordered reduction is associative, and its order matters") {
         const Reduction ordered = reduction_named("ordered");
         const std::uint64_t a = ordered.term(0x1234567812345678U);

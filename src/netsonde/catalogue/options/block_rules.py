@@ -263,6 +263,15 @@ _TESTS = (
         "{outstanding} goes with {transports:=mpi} and {test:=stream} only",
     ),
     Rule(
+        lambda b: (
+            b["echo"] != "same"
+            and not (
+                (b["kind"].is_round_trip or b["kind"].has_threads) and only_ranks(b["transports"])
+            )
+        ),
+        "{echo:=} goes with {transports:=mpi} and round trips only, those of threads too",
+    ),
+    Rule(
         lambda b: b["kind"].is_pattern and some_ranks(b["transports"]),
         "{test:=} is for tcp and udp; MPI has collectives for it",
     ),

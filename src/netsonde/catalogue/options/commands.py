@@ -479,9 +479,10 @@ COMMAND_ROWS = (
 MPI_ROWS = (
     *(MPI[key] for key in ("ranks", "hosts", "within", "mpi", "launches", "ppn")),
     SWITCHES,
-    *(BLOCK[key] for key in ("sizes", "root", "pattern", "rank_pair", "uneven", "outstanding")),
+    *(BLOCK[key] for key in ("sizes", "root", "pattern", "rank_pair", "uneven", "echo")),
+    BLOCK["outstanding"],
     *(BLOCK[key] for key in ("size_of", "window", "threads", "algorithm", "reduction")),
-    *(BLOCK[key] for key in ("overlap", "polls")),
+    *(BLOCK[key] for key in ("datatype", "overlap", "polls")),
     *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "background_load")),
     *(BLOCK[key] for key in ("check_data", "perturb", "refine", "start", "like", "compare_clocks")),
     *(BLOCK[key] for key in ("clock_method", "keep", "pairs", "among")),
@@ -494,7 +495,8 @@ MPI_ROWS = (
 """Those of ``netsonde mpi``, in the order of ``--help``."""
 MPIBENCH_JOB = tuple(MPI[key] for key in ("hosts", "ppn", "within", "pin", "oversubscribe"))
 MPIBENCH_BLOCK = (
-    *(BLOCK[key] for key in ("sizes", "reduction", "start", "cache", "cache_bytes", "align")),
+    *(BLOCK[key] for key in ("sizes", "reduction", "datatype", "start", "cache")),
+    *(BLOCK[key] for key in ("cache_bytes", "align")),
     *(BLOCK[key] for key in ("compare_clocks", "clock_method")),
 )
 """Those of ``netsonde mpibench`` that are as those of ``netsonde mpi``."""

@@ -19,7 +19,7 @@ from netsonde.catalogue.option import (
 )
 from netsonde.catalogue.transport import names_with
 from netsonde.catalogue.within import MEMORY, WITHINS
-from netsonde.reductions import REDUCTIONS
+from netsonde.reductions import DATATYPES, REDUCTIONS
 
 MOST_RANKS = 4096
 MOST_LAUNCHES = 1000
@@ -259,12 +259,29 @@ _HOW = in_group(
         flag=Flag(
             "--reduction",
             "NAME",
-            "How reduce and others join words: sum, min, max, float-sum; or by an operation of "
-            "our own: own-sum, ordered (does not commute), null (does nothing).",
+            "How reduce and others join words: sum, min, max, or, float-sum; or by an operation "
+            "of our own: own-sum, ordered (does not commute), null (does nothing).",
             usual="sum",
         ),
         takers=Takers(
             "{reduction} goes with operations that join words, such as allreduce",
+            operations=lambda operation: operation.reduces,
+            lacks="it joins no words",
+        ),
+    ),
+    Option(
+        "datatype",
+        Choice(tuple(DATATYPES)),
+        "Of what words are made that are joined.",
+        wire=("datatype",),
+        flag=Flag(
+            "--datatype",
+            "NAME",
+            "What sum, min, max and or join: char, byte, int, float, double or uint64.",
+            usual="uint64",
+        ),
+        takers=Takers(
+            "{datatype} goes with operations that join words, such as allreduce",
             operations=lambda operation: operation.reduces,
             lacks="it joins no words",
         ),
@@ -402,6 +419,26 @@ _HOW = in_group(
         takers=Takers(
             "{timer_overhead:=} goes with operations, latency and pingpong",
             tests=lambda test: test.is_round_trip,
+        ),
+    ),
+    Option(
+        "echo",
+        Choice(("same", "other")),
+        "What the target of round trips sends back: the memory into which the message came, or "
+        "other memory.",
+        default="same",
+        wire=("echo",),
+        flag=Flag(
+            "--echo",
+            "WHICH",
+            "What the other rank sends back: the buffer that it received, or another one, which "
+            "its caches need not hold.",
+            group=Group.SENT,
+        ),
+        takers=Takers(
+            "{echo} goes with latency, pingpong and threads, not with {test:value}",
+            tests=lambda test: test.is_round_trip or test.has_threads,
+            operations=False,
         ),
     ),
     Option(

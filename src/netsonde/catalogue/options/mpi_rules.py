@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from netsonde.catalogue.options.mpi import MPI_BLOCK
 from netsonde.catalogue.rule import Facts, Rule, first_given
@@ -11,6 +11,7 @@ from netsonde.catalogue.test import names_of
 from netsonde.catalogue.transport import only_ranks
 from netsonde.errors import UsageError
 from netsonde.operations import Operation, nearest, operations, parse_pattern
+from netsonde.reductions import FLOATING, REDUCTIONS, USUAL, ReductionName
 
 WORD_BYTES = 8
 _NOT_TOGETHER = "do not go together"
@@ -18,12 +19,14 @@ _ROWS = {row.key: row for row in MPI_BLOCK}
 _OF_OPERATIONS = [
     _ROWS[key]
     for key in (
-        *("window", "algorithm", "reduction", "cache_bytes", "align", "polls"),
+        *("window", "algorithm", "reduction", "datatype", "cache_bytes", "align", "polls"),
         *("partners", "cache", "overlap", "size_of", "both_timers"),
     )
 ]
 """Keys that only operations have."""
-_LACKED = [_ROWS[key] for key in ("partners", "window", "algorithm", "reduction", "overlap")]
+_LACKED = [
+    _ROWS[key] for key in ("partners", "window", "algorithm", "reduction", "datatype", "overlap")
+]
 """Those of them that not every operation has."""
 _SHAPE = [_ROWS[key] for key in ("root", "pattern", "uneven")]
 
@@ -92,6 +95,15 @@ def _lacked(facts: Facts) -> Mapping[str, Any] | None:
             if found:
                 return {**found, "lacks": row.takers.lacks}
     return None
+
+
+def _not_joined(facts: Facts) -> Mapping[str, Any] | None:
+    """A datatype that a reduction does not join."""
+    name = cast("ReductionName", facts["reduction"] or USUAL)
+    known = REDUCTIONS[name].datatypes
+    if facts["datatype"] is None or facts["datatype"] in known:
+        return None
+    return {"reduced": name, "datatypes": ", ".join(known) or "what it was made for"}
 
 
 _NEEDS = (
@@ -270,6 +282,15 @@ _CHOICES = (
     Rule(
         lambda b: b["cache"] == "fresh" and b["reduction"] == "float-sum",
         f"{{cache:=}} and {{reduction:=}} {_NOT_TOGETHER}: random bits are no numbers to add",
+    ),
+    Rule(
+        lambda b: b["cache"] == "fresh" and b["datatype"] in FLOATING,
+        f"{{cache:=}} and {{datatype:=}} {_NOT_TOGETHER}: random bits are no numbers to add",
+    ),
+    Rule(
+        _not_joined,
+        f"{{datatype:=}} and {{reduction}} {{reduced:value}} {_NOT_TOGETHER}; it joins "
+        "{datatypes:value}",
     ),
     Rule(
         lambda b: b["cache"] == "flush" and b["start"] == "window",

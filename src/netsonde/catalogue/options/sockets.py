@@ -173,7 +173,7 @@ CONNECTION = (
     ),
     Option(
         "datagrams_per_call",
-        Count(1, 64),
+        Count(1, 128),
         "How many datagrams of UDP one system call takes.",
         wire=("datagrams_per_call",),
         of=_UDP,
@@ -194,6 +194,21 @@ CONNECTION = (
             "--offload",
             help="With --batch: the kernel or the card cuts and joins datagrams.",
             group=Group.SENT,
+        ),
+    ),
+    Option(
+        "asks_before_sleep",
+        Count(0, 1000),
+        "How often the receiver of a UDP stream asks for the next datagram before it sleeps.",
+        wire=("asks_before_sleep",),
+        of=_UDP,
+        flag=Flag(
+            "--asks-before-sleep",
+            "N",
+            "How often the receiver of a stream asks for the next datagram before it sleeps; 0: "
+            "it waits in each call.",
+            group=Group.SENT,
+            usual="8",
         ),
     ),
     Option(

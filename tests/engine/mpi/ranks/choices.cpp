@@ -61,6 +61,40 @@ TEST_SUITE("many_ranks") {
         }
     }
 
+    TEST_CASE("every datatype, by what joins it") {
+        for (const std::string_view datatype : datatype_names) {
+            for (const char* const reduction : {"sum", "min", "max", "or"}) {
+                const bool has_bits_only = datatype == "byte";
+                const bool has_no_bits = datatype == "float" || datatype == "double";
+                const bool is_or = std::string_view(reduction) == "or";
+                for (const char* const name : {"allreduce", "reduce_scatter"}) {
+                    Setup asked = setup(name, 1000);
+                    asked.choices.reduction = reduction;
+                    asked.choices.datatype = datatype;
+                    asked.uneven = std::string_view(name) == "reduce_scatter";
+                    INFO(datatype, ", ", reduction);
+                    if ((has_bits_only && !is_or) || (has_no_bits && is_or)) {
+                        CHECK_THROWS_AS(static_cast<void>(prepare(asked)), Failure);
+                    } else {
+                        require_intact(asked);
+                    }
+                }
+            }
+        }
+    }
+
+    TEST_CASE("a datatype that is joined as another one is found out") {
+        Setup asked = setup("allreduce", 1000);
+        asked.choices.datatype = "char";
+        Entry entry = find_entry("allreduce");
+        CHECK(corrupt(asked, entry) == 0);
+        entry.call = [](Context& c) { // carries go from one character to the next
+            return MPI_Allreduce(c.given.bytes().data(), c.got.bytes().data(), c.count / 8,
+                                 MPI_UINT64_T, MPI_SUM, c.communicator);
+        };
+        CHECK(corrupt(asked, entry) == (asked.ranks > 1 ? repetitions : 0));
+    }
+
     TEST_CASE("a reduction whose ranks are joined in another order is found out") {
         // Between a rank's own words and all others': only the order differs.
         Entry entry = find_entry("allreduce");
