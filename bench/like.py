@@ -97,6 +97,7 @@ def sockets(port: int) -> list[Socket]:
             "bit_per_s",
         )
     ]
+    trips = f"-m {MESSAGE_BYTES} -t {SECONDS} --full-rtt"
     for transport, own in (("udp", ""), ("tcp", " --tcp")):
         found.append(
             Socket(
@@ -104,7 +105,7 @@ def sockets(port: int) -> list[Socket]:
                 f"{transport} local latency --like sockperf --sizes {MESSAGE_BYTES}".split(),
                 "sockperf_latency_mean_ns",
                 f"sockperf server {address}{own}".split(),
-                f"sockperf ping-pong {address} -m {MESSAGE_BYTES} -t {SECONDS} --full-rtt{own}".split(),
+                f"sockperf ping-pong {address} {trips}{own}".split(),
                 _mean_ns,
                 "ns",
             )

@@ -97,9 +97,11 @@ def test_ways_take_turns_in_a_drawn_order() -> None:
 def test_they_are_chosen_by_their_names() -> None:
     own = {"mpi-latency", "mpi-netpipe", "recording", "sampler", "tracing", "waiting"}
     own |= {
+        "answer",
         "authenticated",
         "fabric-wait",
         "installed",
+        "like",
         "link",
         "pages",
         "schedules",
