@@ -116,6 +116,10 @@ def test_choices_go_to_the_tests_that_have_them() -> None:
     [
         ({"operations": "send", "window": 4}, "--window and send do not go together"),
         ({"operations": "gather", "reduction": "max"}, "--reduction and gather"),
+        ({"operations": "gather", "datatype": "int"}, "--datatype and gather"),
+        ({"operations": "reduce", "datatype": "byte"}, "joins char, int, float, double, uint64"),
+        ({"operations": "scan", "reduction": "null", "datatype": "int"}, "it joins what it was"),
+        ({"operations": "bcast", "echo": "other"}, "--echo"),
         ({"operations": "put_lock", "cache": "rotate"}, "--cache rotate and put_lock"),
         ({"operations": "bcast", "cache": "flush", "start": "window"},
          "--cache flush and --start window do not go together"),

@@ -230,7 +230,11 @@ def test_every_technique_has_its_figure_and_says_what_remains():
 def test_repetitions_are_the_tools():
     assert settings("osu", "collective", "bcast", 8192, None) == {"warm_up": 100, "count": 1100}
     assert settings("osu", "collective", "bcast", 8193, None) == {"warm_up": 10, "count": 110}
-    assert settings("osu", "latency", None, 8, None) == {"warm_up": 100, "count": 10_100}
+    assert settings("osu", "latency", None, 8, None) == {
+        "warm_up": 100,
+        "count": 10_100,
+        "echo": "other",
+    }
     assert settings("osu", "stream", None, 1 << 20, None) == {
         "warm_up": 128,
         "count": 128 + 20 * 64,
@@ -243,10 +247,31 @@ def test_repetitions_are_the_tools():
         "count": 105,
         "start": "none",
         "rotate_root": True,
+        "datatype": "float",
     }
     assert "rotate_root" not in settings("pmb", "collective", "alltoall", 8, 5)
     assert settings("skampi", "collective", "bcast", 8, None)["start"] == "window"
     assert mpi_technique("osu", "duplex") is None
+
+
+def test_words_are_joined_as_the_tool_joins_them():
+    def joined(tool: str, operation: str) -> tuple[str | None, str | None]:
+        found = settings(tool, "collective", operation, 64, None)
+        return found.get("reduction"), found.get("datatype")
+
+    assert joined("osu", "allreduce") == (None, "char")
+    assert joined("imb", "reduce") == (None, "float")
+    assert joined("skampi", "allreduce") == (None, "int")
+    assert joined("skampi", "reduce_scatter") == ("or", "int")
+    assert joined("reprompi", "scan") == ("or", "byte")
+    assert joined("mpbench", "allreduce") == (None, None)
+    assert joined("osu", "bcast") == (None, None)
+    for given in ({"datatype": "int"}, {"reduction": "max"}):
+        block = {"test": "collective", "operations": "allreduce", "like": "osu", **given}
+        with pytest.raises(ValidationError, match="has its own way"):
+            planned({"transports": "mpi", "sizes": "64", **block})
+    free = {"test": "collective", "operations": "allreduce", "like": "mpbench", "datatype": "int"}
+    assert planned({"transports": "mpi", "sizes": "64", **free})
 
 
 def test_what_a_tool_does_not_measure_is_refused():
