@@ -11,7 +11,11 @@ from netsonde.errors import UsageError
 PATTERNS = names_of("is_pattern")
 OF_MANY = names_of("is_of_many")
 """Those and all pairs: what takes all hosts that are named."""
-STREAM_PATTERNS = tuple(name for name in names_of("has_like_flows") if not TESTS[name].has_rounds)
+STREAM_PATTERNS = tuple(
+    name
+    for name in names_of("has_like_flows")
+    if not (TESTS[name].has_rounds or TESTS[name].is_whole)
+)
 """All flows stream for as long as the test lasts."""
 WITH_ONE_IN_ALL = names_of("one_in_all")
 """The last host is an end of every flow."""
@@ -29,8 +33,9 @@ FLOWS = Behind[Callable[[int], Flows]](OF_MANY)
 def flows_of(pattern: str, hosts: int) -> Flows:
     """(origin, target) of every flow, by place in the list of hosts.
 
-    The last host is the one of incast, converge, outcast and victim. The first flow of ``victim``
-    is the victim's, the others are the aggressors'. Raises UsageError where the hosts do not fit.
+    The last host is the one of incast, gather, converge, outcast and victim. The first flow of
+    ``victim`` is the victim's, the others are the aggressors'. Raises UsageError where the hosts do
+    not fit.
     """
     row = TESTS[pattern]
     if hosts < row.fewest_hosts:
@@ -47,7 +52,7 @@ def flows_of(pattern: str, hosts: int) -> Flows:
     return flows
 
 
-@FLOWS.of("incast", "converge", "victim")
+@FLOWS.of("incast", "gather", "converge", "victim")
 def _to_one(hosts: int) -> Flows:
     return [(host, hosts - 1) for host in range(hosts - 1)]
 

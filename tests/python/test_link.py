@@ -212,7 +212,7 @@ def test_events_of_senders_are_strings_that_the_model_reads(tmp_path: Path) -> N
 
 def test_what_does_not_go_together_is_said_as_it_was_typed() -> None:
     for words, said in (
-        (("latency", "--window", "4"), "--window goes with --reliable"),
+        (("latency", "--raw", "--window", "4"), "--window goes with --reliable"),
         (("stream", "--reliable", "--rate", "1M"), "--reliable and --rate"),
         (("latency", "--wait", "ready"), "--wait ready and transport link"),
     ):

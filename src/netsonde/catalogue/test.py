@@ -53,7 +53,8 @@ class Test:
     and blocks grow until somebody has no room. ``fitted_cap``: how long it is measured at most
     where a platform is fitted to it, empty where none is; ``fitted_from``: hosts from which on it
     says more than two do. ``held_out``: at how many sizes a platform's predictions are held
-    against it, between two hosts and among many.
+    against it, between two hosts and among many. ``usual_count``: each origin sends so many
+    messages in a batch, where nobody says how many, and all of them are to come.
     ``fewest_hosts`` is how many a pattern needs.
     ``shown_with``: parameters of a point that its name has already. ``mains``: figures that stand
     for it together. ``one_run``: what a sample is called that is a run of its own. ``usual_size``
@@ -87,6 +88,7 @@ class Test:
     fitted_cap: str = ""
     fitted_from: int = 2
     held_out: tuple[int, int] = (0, 0)
+    usual_count: int = 0
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
     mains: tuple[str, ...] = ()
@@ -153,6 +155,11 @@ class Test:
         return self.is_pattern and not (self.has_victim or self.grows or self.overflows)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether a number of messages is to come, all of them, whatever is lost meanwhile."""
+        return self.usual_count > 0
+
+    @property
     def is_operation(self) -> bool:
         """Whether it times an operation of MPI."""
         return self.family is Family.OPERATIONS
@@ -206,7 +213,7 @@ class Test:
     @property
     def takes_rate(self) -> bool:
         """Whether datagrams leave at a rate that can be asked for."""
-        own = self.grows or self.overflows
+        own = self.grows or self.overflows or self.is_whole
         return self.is_one_way_stream or self.is_unanswered or (self.is_pattern and not own)
 
     @property
@@ -405,6 +412,26 @@ _ROWS = (
         fewest_hosts=2,
         in_blocks=True,
         held_out=(0, 6),
+    ),
+    Test(
+        "gather",
+        "gather",
+        Family.PATTERN,
+        main="line_use_ratio",
+        tells=(
+            ("line_use_ratio", "line used"),
+            THROUGHPUT,
+            ("retransmitted_ratio", "sent again"),
+            ("nacks_sent", "Nacks"),
+            ("time_outs", "time-outs"),
+            ("loss_chance_ratio", "c"),
+            ("severity_ratio", "1-a"),
+            ("last_time_out_ratio", "f"),
+        ),
+        asked="stream",
+        one_in_all=True,
+        fewest_hosts=2,
+        usual_count=1000,
     ),
     _flows("converge", one_in_all=True, fitted_cap="1500ms", fitted_from=3, held_out=(0, 6)),
     _flows("outcast", one_in_all=True),

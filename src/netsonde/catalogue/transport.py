@@ -157,7 +157,10 @@ _ROWS = (
     Transport(
         "link",
         "Link",
-        tests=(*_PLAIN, "incast", *_STREAMS_OF_MANY, "bisection", "bursts", "all-pairs", *_COSTS),
+        tests=(
+            *(*_PLAIN, "incast", "gather", *_STREAMS_OF_MANY),
+            *("bisection", "bursts", "all-pairs", *_COSTS),
+        ),
         worker="sonde-worker",
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,
@@ -177,6 +180,7 @@ _ROWS = (
             "link node7 latency --wait spin",
             "link node7 latency --driver packet,ring,xdp",
             "link lab:h1,h2 stream --rate 100M",
+            "link lab:h[1-8] gather --window 12 --timeout 300ms",
         ),
         usual_size="1492",
         block_size="1492",

@@ -369,6 +369,49 @@ def estimate(
     say(estimate_answer(traces, Load(window, senders, buffer, timeout)), as_json)
 
 
+@app.command()
+def algorithms(
+    platform: PlatformArgument,
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Of `netsonde mpi OPERATION --algorithm NAME`.")
+    ],
+    simulate: Annotated[
+        bool, typer.Option("--simulate/--no-simulate", help="By the simulator as well.")
+    ] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold what each model and the simulator foretell of algorithms against a run of them.
+
+    Example: `netsonde model algorithms ./mine.json runs/20260101-120000-mpi-alltoall`
+    """
+    from netsonde.modelling.algorithms import algorithms_beside, beside_document, beside_lines
+    from netsonde.platforms.read import find_platform
+    from netsonde.records.rundir import open_measured
+
+    known = find_platform(platform)
+    found = algorithms_beside(known, open_measured(run), simulate=simulate)
+    answer(beside_document(known, found), beside_lines(known, found), as_json)
+
+
+@app.command()
+def congestion(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Of `netsonde link HOSTS gather`.")],
+    seeds: Annotated[int, typer.Option(metavar="N", help="Simulations of each point.")] = 5,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold gathers over a lab's switch against the model and the simulator, point by point.
+
+    Example: `netsonde model congestion runs/20260101-120000-link-gather`
+    """
+    from netsonde.modelling.gathers import MOST_SEEDS, gathered, gathers_document, gathers_lines
+    from netsonde.records.rundir import open_measured
+
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise UsageError(f"--seeds {seeds}: expected 1..{MOST_SEEDS}")
+    found = gathered(open_measured(run), seeds)
+    answer(gathers_document(found), gathers_lines(found), as_json)
+
+
 def _traces_of(word: str) -> list[str]:
     """An event string itself, or those of a run directory. Raises UsageError where it has none."""
     if not Path(word).is_dir():

@@ -32,6 +32,7 @@ from netsonde.figures.flow_figures import (
     unauthentic_figures,
 )
 from netsonde.figures.frames import frame_figures
+from netsonde.figures.gathers import line_use_figures
 from netsonde.figures.kernel_trace import kernel_trace_figures
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.maker import MAKERS, Maker
@@ -79,7 +80,8 @@ def figures_of(run: Run) -> list[Figure]:
     for point, own in zip(run.points, _of_each(run.points), strict=True):
         sent = own if not (point.kind.is_program or point.kind.is_round) else []
         figures += [*own, *(packet_figures(run, point, own) if sent else ())]
-        figures += [*host_time_figures(run, point), *naive_mean(point)]
+        figures += [*line_use_figures(run, point), *host_time_figures(run, point)]
+        figures += naive_mean(point)
         figures += time_out_figures(run, point)
     figures += [*relation_figures(run, figures), *thread_relations(run, figures)]
     figures += ranks_per_host_figures(run, figures)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from netsonde.catalogue.test import names_of
 from netsonde.figures.data import Figure
 from netsonde.figures.flow_figures import flow_figures, loss_figures, retransmit_figures
 from netsonde.figures.global_time import uncertainty_ns
@@ -22,9 +23,9 @@ from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.patterns import STREAM_PATTERNS, WITH_ONE_IN_ALL
 
 
-@MAKERS.of(*STREAM_PATTERNS)
+@MAKERS.of(*STREAM_PATTERNS, *names_of("is_whole"))
 def pattern_figures(maker: Maker) -> list[Figure]:
-    """Streams of many hosts at once."""
+    """Streams of many hosts at once, until a time is over or all of it is there."""
     rates = np.array([stream_rates_bit_per_s(batch)[1] for batch in maker.point.batches])
     return [
         maker.quantile("throughput_bit_per_s", rates, 0.5, method="patterns#throughput"),

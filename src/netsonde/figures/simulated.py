@@ -16,6 +16,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.maker import MAKERS, Maker
 from netsonde.model.congestion import Chances, output_efficiency
 from netsonde.model.events import Event, EventCounts, Run, count_events
+from netsonde.model.loss_cycles import loss_cycles, mean_cycle
 from netsonde.records.data import Batch, EndData, Point
 
 Floats = npt.NDArray[np.float64]
@@ -24,6 +25,8 @@ THROUGHPUT = "simulations#throughput"
 PROTOCOL = "simulations#protocol"
 CHANCES = "simulations#chances"
 EVENTS: tuple[Event, ...] = ("P", "N", "TO")
+OF_INPUTS = "input-buffered"
+"""The formula of input-buffered switches, whose loss goes in cycles."""
 
 
 @MAKERS.of("simulation")
@@ -38,6 +41,7 @@ def simulation_figures(maker: Maker) -> list[Figure]:
         *_chances(maker),
         *_packets(maker),
         *_queues(maker, batches),
+        *_loss_cycles(maker),
         *_formula(maker),
     ]
 
@@ -234,6 +238,29 @@ def _queues(maker: Maker, batches: Sequence[Batch]) -> list[Figure]:
 
 def _is_queue(name: str) -> bool:
     return name.startswith("queue_") and name.endswith("_packets")
+
+
+def _loss_cycles(maker: Maker) -> list[Figure]:
+    """Packets that pass in each period of an input's loss cycles, where its queue was recorded."""
+    spec = maker.point.spec.of(Simulation)
+    buffer, window = spec.buffer_packets, spec.window
+    if spec.formula != OF_INPUTS or buffer is None or window is None:
+        return []
+    cycles = [
+        cycle
+        for batch in maker.point.batches
+        if "queue_0_packets" in (series := batch.ends[0].series)
+        for cycle in loss_cycles(
+            series["queue_0_ns"], series["queue_0_packets"], buffer, window, spec.slot_ns
+        )
+    ]
+    means = mean_cycle(cycles)
+    if means is None:
+        return []
+    return [
+        maker.figure(f"loss_cycle_{part}_packets", mean, len(cycles))
+        for part, mean in zip("abc", means, strict=True)
+    ]
 
 
 def _formula(maker: Maker) -> list[Figure]:

@@ -5,13 +5,14 @@ Method: docs/methods/model-measure.md, "Distributions".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import AskedSchedule
 from netsonde.errors import UsageError
 from netsonde.launch.schedules import ask_schedules
 from netsonde.model.convolved import MOST_MESSAGES, QUANTILES, Message, completion_ns
@@ -43,18 +44,27 @@ def convolve_schedule(algorithm: str, ranks: int, size_bytes: int, directory: Pa
     singles = single_times(directory)
     messages = schedule_messages(algorithm, ranks, size_bytes)
     drawn: set[int] = set()
-
-    def times_of(size: int) -> Times:
-        nearest = min(singles, key=lambda known: abs(np.log((known + 1) / (size + 1))))
-        drawn.add(nearest)
-        return singles[nearest] + _between(singles, nearest, size)
-
     try:
-        found = completion_ns(messages, ranks, times_of)
+        found = completion_ns(messages, ranks, times_by_size(singles, drawn))
     except ValueError as error:
         raise UsageError(str(error)) from error
     quantiles = {q: float(np.quantile(found, q)) for q in QUANTILES}
     return Convolved(algorithm, ranks, size_bytes, len(messages), tuple(sorted(drawn)), quantiles)
+
+
+def times_by_size(
+    singles: Mapping[int, Times], drawn: set[int] | None = None
+) -> Callable[[int], Times]:
+    """What messages of a size take: those of the nearest size that was measured, moved along a
+    line. ``drawn`` gets the sizes that were taken."""
+
+    def times_of(size: int) -> Times:
+        nearest = min(singles, key=lambda known: abs(np.log((known + 1) / (size + 1))))
+        if drawn is not None:
+            drawn.add(nearest)
+        return singles[nearest] + _between(singles, nearest, size)
+
+    return times_of
 
 
 def single_times(directory: Path) -> dict[int, Times]:
@@ -87,8 +97,23 @@ def _between(singles: Mapping[int, Times], nearest: int, size: int) -> float:
 
 def schedule_messages(algorithm: str, ranks: int, size_bytes: int) -> list[Message]:
     """The messages of an algorithm, in its slots. Raises UsageError."""
-    size = None if algorithm.startswith("barrier/") else str(size_bytes)
-    fields = request_fields(algorithm, Options(size=size))
+    return asked_messages(AskedSchedule(algorithm=algorithm), ranks, size_bytes)
+
+
+def asked_messages(asked: AskedSchedule, ranks: int, size_bytes: int) -> list[Message]:
+    """Those of one as ranks were asked for it. Raises UsageError."""
+    algorithm = asked.algorithm
+    shape = asked.hierarchy
+    options = Options(
+        size=None if algorithm.startswith("barrier/") else str(size_bytes),
+        packet=None if asked.segment_bytes is None else str(asked.segment_bytes),
+        fan_out=asked.fan_out,
+        permutation=asked.permutation,
+        window=asked.window,
+        hierarchy=None if shape is None else "x".join(map(str, shape)),
+        remap=bool(asked.remap),
+    )
+    fields = request_fields(algorithm, options)
     request = {"verb": "show", "ranks": ranks, "limit": MOST_STEPS, **fields}
     found = [
         Message(int(step["slot"]), int(step["rank"]), int(step["peer"]), int(step["bytes"]))

@@ -22,6 +22,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.patterns import round_times_ns
 from netsonde.figures.predicted import FAMILIES
 from netsonde.hosts import split_hosts
+from netsonde.model.along import MODELS
 from netsonde.model.collectives import FORMULAS, counts_of
 from netsonde.model.convolved import QUANTILES, gathered_ns
 from netsonde.model.foretold import (
@@ -35,6 +36,7 @@ from netsonde.model.platform import Platform
 from netsonde.model.predict import total_bytes
 from netsonde.model.score import WITHIN, Score, Scored
 from netsonde.model.views import Hockney, hockney
+from netsonde.modelling.algorithms import beside, is_of_schedule
 from netsonde.modelling.measure import run_study
 from netsonde.modelling.plan import Plan, held_out_blocks, plan_of, unseen_sizes
 from netsonde.records.data import Point, Run
@@ -56,6 +58,7 @@ class _Seen:
     single_ns: Times
     """One-way times of single messages of about that size, of this run: what distributions are
     convolved from."""
+    run: Run
 
     def scored(
         self,
@@ -94,7 +97,7 @@ def score_run(platform: Platform, run: Run) -> Score:
             continue
         hosts = len({end.host for batch in point.batches for end in batch.ends.values()})
         single = _single_ns(run, point)
-        seen = _Seen(point, of_point.get(point.id, {}), platform, hosts, single)
+        seen = _Seen(point, of_point.get(point.id, {}), platform, hosts, single, run)
         try:
             items += (replace(o, late=is_late(point, o.measured_ns)) for o in scorer(seen))
         except (ValueError, KeyError) as error:
@@ -207,7 +210,11 @@ def _incast(seen: _Seen) -> Iterator[Scored]:
 
 @SCORERS.of("collective")
 def _operation(seen: _Seen) -> Iterator[Scored]:
-    """An operation by the formula that is the fastest on the platform."""
+    """An operation by its schedule, where it was done by one of ours; else by the formula that is
+    the fastest on the platform."""
+    if is_of_schedule(seen.point):
+        yield from _by_schedule(seen)
+        return
     point, ranks = seen.point, seen.point.spec.ranks or seen.hosts
     family = FAMILIES.get(point.operation or "")
     if family is None or ranks < 2:
@@ -220,6 +227,18 @@ def _operation(seen: _Seen) -> Iterator[Scored]:
     foretold = Foretold(sum(able[name].values()), able[name])
     found = seen.scored(foretold, seen.figures["completion_median_ns"], name, ranks)
     yield replace(found, test=point.operation or point.test)
+
+
+def _by_schedule(seen: _Seen) -> Iterator[Scored]:
+    """Packet by packet, or by alpha and beta where the platform has no packets."""
+    found = beside(seen.platform, seen.run, seen.point, simulate=False)
+    if found.shares_node:
+        raise ValueError(f"{found.algorithm} with {found.ppn} ranks a node is not foretold")
+    model = next((name for name in reversed(list(MODELS)) if name in found.foretold), None)
+    if model is None:
+        raise ValueError("; ".join(found.missing.values()))
+    beyond = tuple(seen.platform.beyond(seen.point.message_bytes, found.ranks))
+    yield found.scored(model, beyond)
 
 
 def _terms(line: Hockney, name: str, ranks: int, size_bytes: int) -> dict[str, float]:

@@ -288,7 +288,7 @@ def _costs(
 def _is_to_one(point: Point) -> bool:
     """Whether one host receives from all others, as fast as they send."""
     kind, batch = point.kind, point.batches[0]
-    if not kind.has_like_flows or not kind.one_in_all or kind.has_rounds:
+    if not kind.has_like_flows or not kind.one_in_all or kind.has_rounds or kind.is_whole:
         return False
     targets = {end.host for rank, end in batch.ends.items() if rank % 2}
     return len(targets) == 1 and len(batch.ends) > 2

@@ -6,6 +6,7 @@ from netsonde.report import (
     agreement_table,
     clock_table,
     collective_plots,
+    effect_plots,
     every_pair_plots,
     growth_plots,
     guideline_plots,
@@ -60,6 +61,7 @@ SIMULATED = (
     simulation_plots.beside_published,
     simulation_plots.swept,
     simulation_plots.lost_over_swept,
+    effect_plots.effects,
 )
 LAYERS = (latency_plots.layers,)
 COLLECTIVES = (

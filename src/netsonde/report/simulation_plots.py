@@ -14,6 +14,7 @@ from netsonde.catalogue.point import Scalar, Simulation
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.against import Series, series_panels, series_rows
+from netsonde.report.effect_plots import print_effects
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
@@ -328,6 +329,7 @@ def print_simulated(study: Study, console: Console) -> None:
             cells = (_cell(study, point, name) for name, _ in COLUMNS)
             table.add_row(Text(_words(point), style="bold"), *cells)
         console.print(table)
+    print_effects(study, console)
 
 
 def _in_order(study: Study, points: list[Point]) -> list[Point]:

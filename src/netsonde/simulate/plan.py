@@ -172,10 +172,18 @@ def _senders(workload: Mapping[str, Any], hosts: int) -> int:
 
 
 def _bottleneck_packets(plan: Mapping[str, Any]) -> int | None:
-    """B_L of the first host's switch."""
+    """B_L of the first host's switch; of many to one, where all send from other switches than the
+    target's, of that one's uplink."""
     kind = {switch["name"]: switch["kind"] for switch in plan["switches"]}
-    own = plan["switch_kinds"][kind[plan["hosts"][0]["switch"]]]
-    packets = own.get("buffer_packets")
+    workload, place, key = plan["workload"], plan["hosts"][0]["switch"], "buffer_packets"
+    if workload["kind"] == "many_to_one":
+        places = [group["switch"] for group in plan["hosts"] for _ in range(group["count"])]
+        place = places[workload["target"]]
+        senders = workload.get("senders", range(len(places)))
+        if place not in {places[rank] for rank in senders}:
+            key = "uplink_buffer_packets"
+    own = plan["switch_kinds"][kind[place]]
+    packets = own.get(key, own.get("buffer_packets"))
     return None if packets is None else int(packets)
 
 

@@ -9,11 +9,12 @@ from pydantic import BeforeValidator, Field, model_validator
 from netsonde.busy import parse_busy
 from netsonde.catalogue.options.block_rules import BLOCK_RULES, LAST_RULES
 from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.frames import RELIABLE
 from netsonde.catalogue.options.mpi import AS_THEY_ARE, MOST_RANKS
 from netsonde.catalogue.rule import check
 from netsonde.catalogue.test import Test as TestRow
 from netsonde.catalogue.test import test_row
-from netsonde.catalogue.transport import only_ranks
+from netsonde.catalogue.transport import names_with, only_ranks
 from netsonde.operations import PAIRS_LIMIT
 from netsonde.patterns import MOST_OF_ALL_PAIRS
 from netsonde.peers.mpi_techniques import MPI_TOOL_RULES, MpiTool
@@ -197,6 +198,17 @@ class MeasureTable(Strict):
         max_length=1000,
         description="Points to leave out: those that meet all keys of a table.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_is_reliable(cls, content: Any) -> Any:
+        """What is to come whole is asked for so, of transports that have a choice."""
+        if not isinstance(content, dict) or not test_row(str(content.get("test"))).is_whole:
+            return content
+        names, options = as_names(content.get("transports")), content.get("options") or {}
+        if {*names_with("has_frames")}.isdisjoint(names) or not isinstance(options, dict):
+            return content
+        return {**content, "options": {RELIABLE: True, **options}}
 
     @property
     def kind(self) -> TestRow:

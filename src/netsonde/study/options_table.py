@@ -8,6 +8,7 @@ from pydantic import create_model, model_validator
 
 from netsonde.catalogue.options.endpoint_rules import ENDPOINT_RULES
 from netsonde.catalogue.options.frame_rules import FRAME_RULES
+from netsonde.catalogue.options.frames import GO_BACK_N, RELIABLE
 from netsonde.catalogue.options.socket_rules import SOCKET_RULES
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.rule import check
@@ -21,6 +22,13 @@ class _Options(Strict):
     def _cork_goes_with_nagle(cls, content: Any) -> Any:
         if isinstance(content, dict) and content.get("cork"):
             return {"no_delay": False, **content}
+        return content
+
+    @model_validator(mode="before")
+    @classmethod
+    def _go_back_n_is_reliable(cls, content: Any) -> Any:
+        if isinstance(content, dict) and any(content.get(row.key) for row in GO_BACK_N):
+            return {RELIABLE: True, **content}
         return content
 
     @model_validator(mode="after")

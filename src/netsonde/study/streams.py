@@ -26,6 +26,9 @@ from netsonde.study.series import (
 FASTEST_BIT_PER_S = 10**11
 """What a stream without a rate is expected to reach at most: whether its messages can be kept."""
 
+GATHERS_MOST = 30
+"""As often as the source of the method repeats one (Tam 2001, section 4.3.2.1)."""
+
 
 @MEASURERS.of(*names_of("is_stream"), *STREAM_PATTERNS)
 def measure_stream(session: Session, point: PlannedPoint, keep: KeepBatch) -> Ending:
@@ -52,6 +55,20 @@ def measure_stream(session: Session, point: PlannedPoint, keep: KeepBatch) -> En
                 return Ending("interval", series.batches)
             if series.left_ns < duration_ns:
                 return Ending("time", series.batches)
+
+
+@MEASURERS.of(*names_of("is_whole"))
+def measure_gather(session: Session, point: PlannedPoint, keep: KeepBatch) -> Ending:
+    """So many messages of each origin, all of which come; again while there is time for it."""
+    asked, series = point.spec, Series(session, point, keep)
+    count = asked.count or point.kind.usual_count
+    expected_ns = asked.cap_ns + over_slowest_ns(count * session.ranks // 2, asked)
+    while True:
+        before_ns = series.left_ns
+        series.run(expected_ns, count=count)
+        lasted_ns = before_ns - series.left_ns
+        if series.left_ns < lasted_ns or len(series.batches) == GATHERS_MOST:
+            return Ending("time", series.batches)
 
 
 def _whole_stream(series: Series, asked: Streams) -> Ending:

@@ -47,6 +47,10 @@ METHODS = {
         "From the first origin's start to the last origin's, on one clock; over the batches, of "
         "incast over the rounds."
     ),
+    "patterns#gather": (
+        "Packets that came, each once, times the time of one on the receiver's line, over the time "
+        "from the first origin's start to the last arrival; the median over batches."
+    ),
     "patterns#offered": (
         "Payload that all origins handed to their kernels, from the first start to the last "
         "origin's end; the median over batches. What it is above the throughput was lost."

@@ -6,7 +6,8 @@ from netsonde.catalogue.figure import figure
 
 ROWS = (
     figure("host_throughput_bit_per_s", "simulations#throughput"),
-    figure("{which}_ratio", "simulations#throughput", which=("line_use", "mean_line_use")),
+    figure("line_use_ratio", "simulations#throughput", "patterns#gather", better="more"),
+    figure("mean_line_use_ratio", "simulations#throughput"),
     figure(
         "lost_{where}_ratio", "simulations#losses", where=("overflow", "random", "receive_pool")
     ),
@@ -21,6 +22,7 @@ ROWS = (
     ),
     figure("delivery_{order}_ns", "simulations#packets", order=("median", "p99", "max")),
     figure("queue_{queue}_most_packets", "simulations#queues"),
+    figure("loss_cycle_{part}_packets", "simulations#loss-cycles", part=("a", "b", "c")),
     figure("formula_{figure}", "simulations#formulas"),
 )
 METHODS = {
@@ -48,6 +50,10 @@ METHODS = {
         "From the first time that the process handed a packet over until the other process had it."
     ),
     "simulations#queues": "The longest that a queue was that the scenario asked for.",
+    "simulations#loss-cycles": (
+        "Packets that pass in the periods t_a, t_b and t_c of an input-buffered switch's loss "
+        "cycles, found in the length of one input's queue; the mean over all cycles."
+    ),
     "simulations#formulas": "What a formula of the model says of the figure that is compared.",
 }
 """What each place of docs/methods says, in short."""

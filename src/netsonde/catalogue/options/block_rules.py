@@ -192,6 +192,10 @@ _FRAMES = (
         lambda b: b["reliable"] and 0 in b["sizes"],
         "{reliable} needs {sizes} of 1 or more",
     ),
+    _of_each(
+        lambda b: _has_frames(b) and b["kind"].is_whole and not b["reliable"],
+        "{test:=} over transport {transport:value} needs {reliable}: what is lost is to come again",
+    ),
     Rule(
         lambda b: b["reliable"] and b["rate"] is not None,
         f"{{reliable}} and {{rate}} {_NOT_TOGETHER}: acknowledgements pace what is sent again",

@@ -129,3 +129,7 @@ FRAMES = (
     ),
 )
 """In the order of ``--help`` and of the reference page."""
+RELIABLE = "reliable"
+_OF_ALL_FRAMES = ("driver", "fragment", RELIABLE)
+GO_BACK_N = tuple(row for row in FRAMES if row.key not in _OF_ALL_FRAMES)
+"""Those that only reliable messages have; whoever gives one asks for these."""

@@ -1,0 +1,322 @@
+"""``netsonde model congestion``: real gathers beside what the model and the simulator say of them.
+
+Method: docs/methods/link.md, "Gathers beside model and simulator".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netsonde.catalogue.options.frames import USUAL_FRAGMENT_BYTES
+from netsonde.errors import UsageError
+from netsonde.figures.gathers import line_uses, sink_rate_bit_per_s
+from netsonde.figures.simulated import chances_of
+from netsonde.launch.binaries import find_worker
+from netsonde.model.congestion import Chances, input_efficiency, loses, output_efficiency
+from netsonde.model.platform import Architecture, wire_time_ns
+from netsonde.modelling.lab_cluster import lab_cluster
+from netsonde.records.data import Batch, Point, Run
+from netsonde.records.decode import decode_batch
+from netsonde.simulate.process import PROGRAM, Job, Simulators, processors
+
+WITHIN = 0.05
+"""What an efficiency may be beside the simulator's, and the most that lateness may move it by."""
+SEEDS = 5
+MOST_SEEDS = 100
+LONGEST_S = 120.0
+USUAL_WINDOW, USUAL_TIMEOUT_NS = 32, 10_000_000
+"""Of Go-Back-N on frames, where nothing was asked for (docs/methods/link.md)."""
+ANSWERS_A_TIMEOUT = 4
+
+
+@dataclass(frozen=True)
+class Load:
+    """A gather. ``slot_ns``: a packet's time on the receiver's line; ``buffer_packets``: B_L of the
+    receiver's switch, None where it is counted in bytes."""
+
+    senders: int
+    window: int
+    timeout_ns: int
+    slot_ns: float
+    packets: int
+    architecture: Architecture
+    buffer_packets: int | None
+
+    @property
+    def timeout_slots(self) -> float:
+        return self.timeout_ns / self.slot_ns
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Efficiencies of several runs: their median, and from where to where they are."""
+
+    median: float
+    least: float
+    most: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(float(np.median(values)), min(values), max(values), len(values))
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """One point. ``moved``: by how much the simulated efficiency moves where each frame comes as
+    late as one in a hundred of the emulated ones did; None of a network that is not emulated."""
+
+    point: str
+    label: str
+    load: Load
+    measured: Spread
+    chances: Chances | None
+    model: float | None
+    simulated: Spread
+    simulated_chances: Chances | None
+    late_p99_ns: float | None
+    moved: float
+
+    @property
+    def apart(self) -> float:
+        return self.measured.median - self.simulated.median
+
+    @property
+    def is_decided_by_lateness(self) -> bool:
+        """Whether it says more of this machine than of the network."""
+        return abs(self.moved) > WITHIN
+
+
+def gathered(run: Run, seeds: int = SEEDS) -> list[Gathered]:
+    """Each gather of a run over a lab. Raises UsageError where there is none."""
+    points = [one for one in run.points if one.kind.is_whole and one.measured]
+    topology = (run.manifest.get("path") or {}).get("topology")
+    if not points or not isinstance(topology, Mapping):
+        raise UsageError(
+            f"{run.directory} has no gather over a lab's switch: netsonde link 'lab:h[1-8]' gather"
+        )
+    with Simulators(find_worker(PROGRAM), processors()) as simulators:
+        return [_one(run, point, topology, simulators, seeds) for point in points]
+
+
+def _one(
+    run: Run, point: Point, topology: Mapping[str, Any], simulators: Simulators, seeds: int
+) -> Gathered:
+    rate = sink_rate_bit_per_s(run, point)
+    assert rate is not None
+    load = _load(point, topology, rate)
+    lab = point.checks.get("lab")
+    late = lab if isinstance(lab, Mapping) else {}
+    host = _host(late)
+    plans = [_plan(point, topology, load, host, later_ns) for later_ns in _delays(late)]
+    found = [_simulated(simulators, plan, seeds) for plan in plans]
+    batches = found[0]
+    simulated = Spread.of([_efficiency(batch, load) for batch in batches])
+    moved = 0.0
+    if len(found) > 1:
+        moved = Spread.of([_efficiency(b, load) for b in found[1]]).median - simulated.median
+    chances = chances_of(point.batches)
+    return Gathered(
+        point.id,
+        point.label or "",
+        load,
+        Spread.of(line_uses(point, rate)),
+        chances,
+        _model(load, chances),
+        simulated,
+        chances_of(batches),
+        float(late["late_p99_ns"]) if late else None,
+        moved,
+    )
+
+
+def _load(point: Point, topology: Mapping[str, Any], rate_bit_per_s: float) -> Load:
+    options = point.spec.chosen.to_json()
+    fragment = int(options.get("fragment_bytes") or options.get("fragment") or USUAL_FRAGMENT_BYTES)
+    targets = [end for rank, end in point.batches[0].ends.items() if rank % 2]
+    each = int(targets[0].counters["messages_received"])
+    pieces = -(-point.message_bytes // fragment)
+    packet = min(point.message_bytes, fragment) + point.carrier.header_bytes
+    switch = _switch_of(topology, targets[0].host)
+    return Load(
+        len(targets),
+        int(options.get("window_packets") or USUAL_WINDOW),
+        int(options.get("timeout_ns") or options.get("resend_after") or USUAL_TIMEOUT_NS),
+        wire_time_ns(packet, rate_bit_per_s),
+        each * pieces,
+        switch["architecture"],
+        switch.get("capacity_packets"),
+    )
+
+
+def _switch_of(topology: Mapping[str, Any], host: str) -> Mapping[str, Any]:
+    (upper,) = (link["upper"] for link in topology["links"] if link["lower"] == host)
+    (switch,) = (one for one in topology["switches"] if one["name"] == upper)
+    return dict(switch)
+
+
+def _host(late: Mapping[str, Any]) -> dict[str, Any]:
+    """What hosts scatter by, as real ones fall out of step: half of the emulated frames were so
+    late."""
+    mean_ns = round(float(late.get("late_median_ns") or 0))
+    return {"jitter": {"distribution": "exponential", "mean_ns": mean_ns}} if mean_ns else {}
+
+
+def _delays(late: Mapping[str, Any]) -> list[int]:
+    """None, and what one frame in a hundred was late by."""
+    return [0, *([round(float(late["late_p99_ns"]))] if late else [])]
+
+
+def _plan(
+    point: Point, topology: Mapping[str, Any], load: Load, host: dict[str, Any], later_ns: int
+) -> dict[str, Any]:
+    options = point.spec.chosen.to_json()
+    way = str(options.get("acknowledge") or "immediate")
+    late = {} if way == "immediate" else {"delay_ns": load.timeout_ns // ANSWERS_A_TIMEOUT}
+    senders, target = _places(point.batches[0], list(topology["hosts"]))
+    return {
+        "simulation": 1,
+        **lab_cluster(topology, host, later_ns),
+        "transport": {
+            "kind": "go_back_n",
+            "window_packets": load.window,
+            "timeout_ns": load.timeout_ns,
+            "acknowledge": way,
+            "fast_retransmit": not options.get("simple_go_back_n"),
+            "header_bytes": point.carrier.header_bytes,
+            "control_bytes": point.carrier.header_bytes,
+            **late,
+        },
+        "workload": {
+            "kind": "many_to_one",
+            "target": target,
+            "senders": senders,
+            "packets": load.packets,
+            "payload_bytes": min(point.message_bytes, USUAL_FRAGMENT_BYTES),
+        },
+        "record": {"events": True},
+    }
+
+
+def _places(batch: Batch, hosts: list[str]) -> tuple[list[int], int]:
+    """Ranks of the senders and of the receiver."""
+    senders = [hosts.index(end.host) for rank, end in sorted(batch.ends.items()) if rank % 2 == 0]
+    return senders, hosts.index(batch.ends[1].host)
+
+
+def _simulated(simulators: Simulators, plan: Mapping[str, Any], seeds: int) -> list[Batch]:
+    """The run of each seed. Raises what it ended with."""
+    jobs = [Job(seed, {**plan, "seed": seed}, LONGEST_S) for seed in range(1, seeds + 1)]
+    batches = []
+    for result in sorted(simulators.results(jobs), key=lambda one: one.key):
+        if result.error is not None:
+            raise result.error
+        batches.append(decode_batch(result.key, result.records))
+    return batches
+
+
+def _efficiency(batch: Batch, load: Load) -> float:
+    packets = sum(end.counters.get("packets_received", 0) for end in batch.ends.values())
+    return packets * load.slot_ns / float(batch.ends[0].done["elapsed_ns"])
+
+
+def _model(load: Load, chances: Chances | None) -> float | None:
+    """Eq. (4.2) of input buffers, Eq. (4.10) of others with the chances that were measured, 1 where
+    nothing should be lost; None where the equations say nothing."""
+    buffer, kind = load.buffer_packets, load.architecture
+    if buffer is None:
+        return None
+    try:
+        if not loses(kind, load.window, load.senders, buffer):
+            return 1.0
+        if kind == "input":
+            return input_efficiency(load.window, load.senders, buffer)
+        if chances is None:
+            return None
+        slots = load.timeout_slots
+        return output_efficiency(chances, load.window, load.senders, buffer, slots)
+    except ValueError:
+        return None
+
+
+def spread_document(spread: Spread) -> dict[str, Any]:
+    return {
+        "median": spread.median,
+        "least": spread.least,
+        "most": spread.most,
+        "runs": spread.runs,
+    }
+
+
+def gathers_document(found: Sequence[Gathered]) -> dict[str, Any]:
+    """All of it for JSON."""
+    return {"gathers": [_document(one) for one in found]}
+
+
+def _document(one: Gathered) -> dict[str, Any]:
+    load = one.load
+    return {
+        "point": one.point,
+        "senders": load.senders,
+        "packets": load.packets,
+        "architecture": load.architecture,
+        "buffer_packets": load.buffer_packets,
+        "window_packets": load.window,
+        "timeout_ns": load.timeout_ns,
+        "timeout_slots": load.timeout_slots,
+        "measured": spread_document(one.measured),
+        "simulated": spread_document(one.simulated),
+        "model": one.model,
+        "apart": one.apart,
+        "chances": _chances(one.chances),
+        "simulated_chances": _chances(one.simulated_chances),
+        "late_p99_ns": one.late_p99_ns,
+        "moved_by_lateness": one.moved,
+        "decided_by_lateness": one.is_decided_by_lateness,
+    }
+
+
+def _chances(chances: Chances | None) -> dict[str, float] | None:
+    return None if chances is None else {"c": chances.c, "1-a": 1.0 - chances.a, "f": chances.f}
+
+
+def gathers_lines(found: Sequence[Gathered]) -> list[str]:
+    """For a terminal of 80 columns."""
+    lines = [
+        f"{'':<22}{'window':>7}{'slots':>7}  {'measured':<18}"
+        f"{'model':>6}{'simulated':>10}{'apart':>7}",
+    ]
+    for one in found:
+        lines += _lines(one)
+    late = [one for one in found if one.is_decided_by_lateness]
+    counted = [one for one in found if not one.is_decided_by_lateness]
+    near = sum(abs(one.apart) <= WITHIN for one in counted)
+    lines += ["", f"{near} of {len(counted)} are within {WITHIN} of the simulator's."]
+    if late:
+        lines.append(f"{len(late)} are not counted: frames as late as these would decide (late).")
+    return lines
+
+
+def _lines(one: Gathered) -> Iterator[str]:
+    load, measured = one.load, one.measured
+    buffer = f"{load.buffer_packets} packets" if load.buffer_packets is not None else "bytes"
+    ends = f" {measured.least:.2f}..{measured.most:.2f}" if measured.runs > 1 else ""
+    model = "-" if one.model is None else f"{one.model:.2f}"
+    mark = "  late" if one.is_decided_by_lateness else ""
+    yield (
+        f"{load.senders} senders, {load.architecture:<10.10}"
+        f"{load.window:>9}{load.timeout_slots:>7.0f}  {measured.median:.3f}{ends:<13}"
+        f"{model:>6}{one.simulated.median:>10.3f}{one.apart:>+7.3f}{mark}"
+    )
+    late = (
+        "" if one.late_p99_ns is None else f"; p99 late {one.late_p99_ns / load.slot_ns:.1f} slots"
+    )
+    yield f"  {buffer}, {load.packets} packets each{late}"
+    for name, chances in (("measured", one.chances), ("simulated", one.simulated_chances)):
+        if chances is not None:
+            said = f"c {chances.c:.4f}, 1-a {1 - chances.a:.4f}, f {chances.f:.4f}"
+            yield f"  {name:<10}{said}"
