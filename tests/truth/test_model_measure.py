@@ -187,5 +187,6 @@ def test_a_platform_foretells_what_it_has_not_seen(
         attempt.found(median=score.median_error, points=len(score.counted), late=len(score.items))
         assert len(score.items) >= LEAST_POINTS
         with attempt:
+            assert len(score.counted) >= LEAST_POINTS
             assert times.is_full_duplex  # a line of 10 Mbit/s is slower than any host
             assert score.median_error <= MEDIAN_ERROR

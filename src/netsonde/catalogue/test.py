@@ -293,7 +293,7 @@ _ROWS = (
         wtime=True,
         usual_size="64",
         fitted_cap="800ms",
-        held_out=(14, 8),
+        held_out=(18, 10),
     ),
     Test(
         "pingpong",
@@ -322,7 +322,7 @@ _ROWS = (
         ),
         wtime=True,
         fitted_cap="800ms",
-        held_out=(12, 6),
+        held_out=(14, 8),
     ),
     Test(
         "duplex",
@@ -471,7 +471,7 @@ _ROWS = (
         usual_size="64",
         fitted_cap="1500ms",
         fitted_from=4,
-        held_out=(6, 4),
+        held_out=(8, 4),
     ),
     Test(
         "bursts",

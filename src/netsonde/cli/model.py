@@ -396,7 +396,7 @@ def algorithms(
 @app.command()
 def congestion(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Of `netsonde link HOSTS gather`.")],
-    seeds: Annotated[int, typer.Option(metavar="N", help="Simulations of each point.")] = 5,
+    seeds: Annotated[int, typer.Option(metavar="N", help="Simulations of each point.")] = 9,
     as_json: JsonOption = False,
 ) -> None:
     """Hold gathers over a lab's switch against the model and the simulator, point by point.

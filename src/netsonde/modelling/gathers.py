@@ -25,12 +25,17 @@ from netsonde.simulate.process import PROGRAM, Job, Simulators, processors
 
 WITHIN = 0.05
 """What an efficiency may be beside the simulator's, and the most that lateness may move it by."""
-SEEDS = 5
+SEEDS = 9
 MOST_SEEDS = 100
 LONGEST_S = 120.0
 USUAL_WINDOW, USUAL_TIMEOUT_NS = 32, 10_000_000
 """Of Go-Back-N on frames, where nothing was asked for (docs/methods/link.md)."""
 ANSWERS_A_TIMEOUT = 4
+SYNC_BYTES = 40 + 52
+"""Of a frame of the control connection: ours, and the headers of IP and TCP with its time
+stamps."""
+SENDERS_PART = 0.25
+"""Of what a message costs hosts; most of it is the receiver's waking up."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ def _one(
     load = _load(point, topology, rate)
     lab = point.checks.get("lab")
     late = lab if isinstance(lab, Mapping) else {}
-    host = _host(late)
+    host = _host(point, topology, late)
     plans = [_plan(point, topology, load, host, later_ns) for later_ns in _delays(late)]
     found = [_simulated(simulators, plan, seeds) for plan in plans]
     batches = found[0]
@@ -159,11 +164,51 @@ def _switch_of(topology: Mapping[str, Any], host: str) -> Mapping[str, Any]:
     return dict(switch)
 
 
-def _host(late: Mapping[str, Any]) -> dict[str, Any]:
-    """What hosts scatter by, as real ones fall out of step: half of the emulated frames were so
-    late."""
+def _host(point: Point, topology: Mapping[str, Any], late: Mapping[str, Any]) -> dict[str, Any]:
+    """What a message costs its hosts: half of what the exchange of short frames before the gather
+    took beyond its lines, a quarter of it at the sender. And what they scatter by, as real ones
+    fall out of step: half of the emulated frames were so late."""
+    beyond = [
+        (end.counters["sync_round_trip_ns"] - round_trip_ns(topology, end.host, _sink(batch))) / 2
+        for batch in point.batches
+        for rank, end in batch.ends.items()
+        if rank % 2 == 0
+    ]
+    cost_ns = max(0.0, float(np.median(beyond)))
+    sent_ns = SENDERS_PART * cost_ns
+    host: dict[str, Any] = {
+        "send_overhead": {"base_ns": sent_ns},
+        "user_receive_overhead": {"base_ns": cost_ns - sent_ns},
+    }
     mean_ns = round(float(late.get("late_median_ns") or 0))
-    return {"jitter": {"distribution": "exponential", "mean_ns": mean_ns}} if mean_ns else {}
+    if mean_ns:
+        host["jitter"] = {"distribution": "exponential", "mean_ns": mean_ns}
+    return host
+
+
+def round_trip_ns(topology: Mapping[str, Any], origin: str, target: str) -> float:
+    """Of the frames by which two ends find their clocks' difference, on lines that are free."""
+    up, down = (_lines_from(topology, host) for host in (origin, target))
+    while up and down and up[-1] == down[-1]:  # from where both go the same way on
+        up, down = up[:-1], down[:-1]
+    lines = [link[way] for link in (*up, *down) for way in ("up", "down")]
+    delays_ns = sum(float(line.get("delay_ns", 0)) for line in lines)
+    return delays_ns + sum(wire_time_ns(SYNC_BYTES, line["rate_bit_per_s"]) for line in lines)
+
+
+def _lines_from(topology: Mapping[str, Any], host: str) -> list[Mapping[str, Any]]:
+    """The links from a host to the switch that is above all."""
+    above = {link["lower"]: link for link in topology["links"]}
+    found = list[Mapping[str, Any]]()
+    place = host
+    while place in above and len(found) < len(above):
+        found.append(above[place])
+        place = above[place]["upper"]
+    return found
+
+
+def _sink(batch: Batch) -> str:
+    return batch.ends[1].host
 
 
 def _delays(late: Mapping[str, Any]) -> list[int]:
@@ -205,7 +250,7 @@ def _plan(
 def _places(batch: Batch, hosts: list[str]) -> tuple[list[int], int]:
     """Ranks of the senders and of the receiver."""
     senders = [hosts.index(end.host) for rank, end in sorted(batch.ends.items()) if rank % 2 == 0]
-    return senders, hosts.index(batch.ends[1].host)
+    return senders, hosts.index(_sink(batch))
 
 
 def _simulated(simulators: Simulators, plan: Mapping[str, Any], seeds: int) -> list[Batch]:
@@ -312,10 +357,9 @@ def _lines(one: Gathered) -> Iterator[str]:
         f"{load.window:>9}{load.timeout_slots:>7.0f}  {measured.median:.3f}{ends:<13}"
         f"{model:>6}{one.simulated.median:>10.3f}{one.apart:>+7.3f}{mark}"
     )
-    late = (
-        "" if one.late_p99_ns is None else f"; p99 late {one.late_p99_ns / load.slot_ns:.1f} slots"
-    )
-    yield f"  {buffer}, {load.packets} packets each{late}"
+    late = "" if one.late_p99_ns is None else f", p99 late {one.late_p99_ns / load.slot_ns:.1f}"
+    least, most = one.simulated.least, one.simulated.most
+    yield f"  {buffer}, {load.packets} packets each{late}; simulated {least:.2f}..{most:.2f}"
     for name, chances in (("measured", one.chances), ("simulated", one.simulated_chances)):
         if chances is not None:
             said = f"c {chances.c:.4f}, 1-a {1 - chances.a:.4f}, f {chances.f:.4f}"

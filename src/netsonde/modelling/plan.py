@@ -33,6 +33,8 @@ COSTS = set(names_of("is_cost"))
 OPERATIONS = ["bcast", "gather", "allgather"]
 """Of MPI, those whose cost is of alpha and beta alone."""
 OPERATION_SIZES = 3
+SCHEDULES = {"bcast": "binomial", "allgather": "ring", "alltoall": "pairwise"}
+"""Of MPI, algorithms whose steps a prediction follows, where there are enough ranks for steps."""
 QUIETER = 2
 """Messages of each sender in a round, so that no usual switch loses any."""
 
@@ -147,10 +149,15 @@ def held_out_blocks(plan: Plan, unseen: Sequence[int]) -> list[dict[str, Any]]:
         own = {"count": QUIETER} if row.has_rounds else {}
         found.append(_block(plan, row, spread(among, count)) | own)
     operations = [row for row in TESTS.values() if row.is_operation and plan.has(row.name)]
-    return found + [
-        _block(plan, row, spread(unseen, OPERATION_SIZES)) | {"operations": OPERATIONS}
-        for row in operations
-    ]
+    for row in operations:
+        block = _block(plan, row, spread(unseen, OPERATION_SIZES))
+        found.append(block | {"operations": OPERATIONS})
+        found += [
+            block | {"operations": [operation], "algorithm": algorithm}
+            for operation, algorithm in SCHEDULES.items()
+            if many
+        ]
+    return found
 
 
 def unseen_sizes(plan: Plan, seen: Sequence[int]) -> list[int]:
