@@ -63,6 +63,7 @@ struct Wire {
 class WireDriver final : public LinkDriver {
 public:
     WireDriver(Wire& in, Wire& out) : in_(in), out_(out) {}
+    int admitted = 0;
     bool receive(LinkArrival& arrival) override {
         if (in_.lying.empty()) {
             return false;
@@ -77,6 +78,7 @@ public:
         out_.put(headers, content);
         return true;
     }
+    void admit_only(EndpointNumbers /*numbers*/) override { ++admitted; }
     bool is_drained() override { return true; }
     std::uint64_t overflowed() override { return 0; }
     [[nodiscard]] int fd() const noexcept override { return -1; }
@@ -240,7 +242,10 @@ TEST_CASE("frames of strangers, and what is no frame, are dropped and counted") 
     }
     CHECK(pair.b.frames_received() == 1);
     CHECK(pair.b.dropped().strangers == 1);
-    CHECK(pair.b.dropped().malformed == 4);
+    CHECK(pair.b.dropped().malformed == 3);
+    CHECK(pair.b.dropped().of_others == 1);
+    // The kernel is asked once to keep such away.
+    CHECK(dynamic_cast<WireDriver&>(pair.b.driver()).admitted == 1);
     CHECK(pair.to_b.free.size() == wire_slots - 1); // all but the good one's are given back
     // A flood fills what one endpoint may hold, and no more.
     for (std::uint32_t i = 0; i < wire_slots; ++i) {

@@ -19,7 +19,7 @@ struct LinkArrival {
     std::uint32_t slot = 0;
 };
 
-// Numbers of the endpoints that frames may be for; the kernel drops all others.
+// Numbers of the endpoints that frames may be for.
 struct EndpointNumbers {
     std::uint16_t first = 0;
     std::uint16_t count = 1;
@@ -47,6 +47,10 @@ public:
     // False where there is no room for the moment. Throws Failure where the interface is gone.
     [[nodiscard]] virtual bool send(std::span<const std::byte> headers,
                                     std::span<const std::byte> content) = 0;
+    // Has the kernel drop what is not for these, as far as it does not do so yet: a frame for
+    // another one has come. A filter takes time of each frame that it lets pass, and on most links
+    // it would have nobody else's to drop.
+    virtual void admit_only(EndpointNumbers numbers) = 0;
     // Whether the host has handed over everything that was sent.
     [[nodiscard]] virtual bool is_drained() = 0;
     // Frames for which the kernel had no room, since the driver was opened.
@@ -68,10 +72,10 @@ protected:
 
 // frame_bytes: of the largest frame, with all headers. Throws Failure("unsupported") where this
 // host cannot have such a driver, with what to do.
-[[nodiscard]] std::unique_ptr<LinkDriver>
-open_packet_driver(const LinkDevice& device, EndpointNumbers numbers, std::size_t frame_bytes);
-[[nodiscard]] std::unique_ptr<LinkDriver>
-open_ring_driver(const LinkDevice& device, EndpointNumbers numbers, std::size_t frame_bytes);
+[[nodiscard]] std::unique_ptr<LinkDriver> open_packet_driver(const LinkDevice& device,
+                                                             std::size_t frame_bytes);
+[[nodiscard]] std::unique_ptr<LinkDriver> open_ring_driver(const LinkDevice& device,
+                                                           std::size_t frame_bytes);
 [[nodiscard]] std::unique_ptr<LinkDriver>
 open_xdp_driver(const LinkDevice& device, EndpointNumbers numbers, std::size_t frame_bytes);
 [[nodiscard]] std::unique_ptr<LinkDriver> open_driver(DriverKind kind, const LinkDevice& device,

@@ -14,9 +14,8 @@ constexpr std::uint32_t packet_slots = 2048;
 
 class PacketDriver final : public LinkDriver {
 public:
-    PacketDriver(const LinkDevice& device, EndpointNumbers numbers, std::size_t frame_bytes)
-        : fd_(make_packet_socket(numbers)), slot_bytes_(frame_bytes),
-          memory_(packet_slots * frame_bytes) {
+    PacketDriver(const LinkDevice& device, std::size_t frame_bytes)
+        : fd_(make_packet_socket()), slot_bytes_(frame_bytes), memory_(packet_slots * frame_bytes) {
         free_.reserve(packet_slots);
         for (std::uint32_t slot = packet_slots; slot != 0; --slot) {
             free_.push_back(slot - 1);
@@ -49,6 +48,7 @@ public:
         return send_frame(fd_.get(), headers, content, copied_);
     }
 
+    void admit_only(EndpointNumbers numbers) override { admit(fd_.get(), numbers); }
     bool is_drained() override { return sonde::is_drained(fd_.get()); }
     std::uint64_t overflowed() override { return overflowed_ += take_overflowed(fd_.get()); }
     [[nodiscard]] int fd() const noexcept override { return fd_.get(); }
@@ -65,18 +65,17 @@ private:
 
 } // namespace
 
-std::unique_ptr<LinkDriver> open_packet_driver(const LinkDevice& device, EndpointNumbers numbers,
-                                               std::size_t frame_bytes) {
-    return std::make_unique<PacketDriver>(device, numbers, frame_bytes);
+std::unique_ptr<LinkDriver> open_packet_driver(const LinkDevice& device, std::size_t frame_bytes) {
+    return std::make_unique<PacketDriver>(device, frame_bytes);
 }
 
 std::unique_ptr<LinkDriver> open_driver(DriverKind kind, const LinkDevice& device,
                                         EndpointNumbers numbers, std::size_t frame_bytes) {
     switch (kind) {
     case DriverKind::packet:
-        return open_packet_driver(device, numbers, frame_bytes);
+        return open_packet_driver(device, frame_bytes);
     case DriverKind::ring:
-        return open_ring_driver(device, numbers, frame_bytes);
+        return open_ring_driver(device, frame_bytes);
     case DriverKind::xdp:
         break;
     }

@@ -39,22 +39,6 @@ Descriptor open_socket() {
     return fd;
 }
 
-// Only frames for these endpoints get in. What others send costs this process nothing.
-void admit(int fd, EndpointNumbers numbers) {
-    const std::uint32_t last = std::uint32_t{numbers.first} + numbers.count - 1;
-    std::array<sock_filter, 5> program{{
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ethernet_header_bytes),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, numbers.first, 0, 2),
-        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, last, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, 0xFFFF'FFFF),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-    }};
-    const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-    if (::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0) {
-        throw system_failure("choose which frames are received");
-    }
-}
-
 // A list of parts takes the kernel longer to read than such a copy takes.
 ssize_t send_short(int fd, std::span<const std::byte> headers, std::span<const std::byte> content) {
     std::array<std::byte, link_headers_bytes + most_short_bytes> frame; // NOLINT: filled below
@@ -79,9 +63,8 @@ ssize_t send_long(int fd, std::span<const std::byte> headers, std::span<const st
 
 void require_frames() { static_cast<void>(open_socket()); }
 
-Descriptor make_packet_socket(EndpointNumbers numbers) {
+Descriptor make_packet_socket() {
     Descriptor fd = open_socket();
-    admit(fd.get(), numbers);
     const int on = 1;
     if (::setsockopt(fd.get(), SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) != 0) {
         throw system_failure("leave out frames that are sent");
@@ -93,6 +76,21 @@ Descriptor make_packet_socket(EndpointNumbers numbers) {
             ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes));
     }
     return fd;
+}
+
+void admit(int fd, EndpointNumbers numbers) {
+    const std::uint32_t last = std::uint32_t{numbers.first} + numbers.count - 1;
+    std::array<sock_filter, 5> program{{
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ethernet_header_bytes),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, numbers.first, 0, 2),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, last, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0xFFFF'FFFF),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    }};
+    const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+    if (::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0) {
+        throw system_failure("choose which frames are received");
+    }
 }
 
 void bind_packet_socket(int fd, const LinkDevice& device) {

@@ -15,7 +15,9 @@ void require_frames();
 
 // Not bound yet, so that nothing comes before it is ready. Throws Failure("unsupported") without
 // CAP_NET_RAW.
-[[nodiscard]] Descriptor make_packet_socket(EndpointNumbers numbers);
+[[nodiscard]] Descriptor make_packet_socket();
+// From now on only frames for these endpoints get in; what others send costs this process nothing.
+void admit(int fd, EndpointNumbers numbers);
 void bind_packet_socket(int fd, const LinkDevice& device);
 // False where there is no room for the moment.
 [[nodiscard]] bool send_frame(int fd, std::span<const std::byte> headers,

@@ -31,7 +31,9 @@ void LinkPort::take(const LinkArrival& arrival) {
     const std::size_t index =
         frame ? static_cast<std::uint16_t>(frame->header.number - numbers_.first) : numbers_.count;
     std::uint64_t* reason = nullptr;
-    if (index >= numbers_.count) {
+    if (frame && index >= numbers_.count) {
+        reason = &dropped_.of_others;
+    } else if (!frame) {
         reason = &dropped_.malformed;
     } else if (frame->from != endpoints_[index].partner.address) {
         reason = &dropped_.strangers;
@@ -40,6 +42,10 @@ void LinkPort::take(const LinkArrival& arrival) {
     }
     if (reason != nullptr) [[unlikely]] {
         ++*reason;
+        if (index >= numbers_.count && !admits_only_) {
+            driver_->admit_only(numbers_);
+            admits_only_ = true;
+        }
         driver_->release(arrival.slot);
         return;
     }

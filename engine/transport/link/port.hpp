@@ -25,7 +25,8 @@ struct LinkPartner {
 // What was thrown away, since the port was opened.
 struct LinkDropped {
     std::uint64_t strangers = 0; // from somebody who is no partner
-    std::uint64_t malformed = 0; // no frame of ours, though for us
+    std::uint64_t malformed = 0; // no frame of ours
+    std::uint64_t of_others = 0; // for an endpoint of somebody else, before the kernel drops such
     std::uint64_t no_room = 0;   // its endpoint held as many as it may
 };
 
@@ -95,6 +96,7 @@ private:
     std::vector<Endpoint> endpoints_;
     std::vector<Lying> lying_; // by the driver's slot
     std::uint32_t most_held_;  // of one endpoint
+    bool admits_only_ = false; // the kernel drops what is for others
     LinkDropped dropped_;
     std::uint64_t frames_sent_ = 0;
     std::uint64_t frames_received_ = 0;

@@ -42,8 +42,8 @@ void ask_for_ring(int fd, std::size_t slot_bytes) {
 
 class RingDriver final : public LinkDriver {
 public:
-    RingDriver(const LinkDevice& device, EndpointNumbers numbers, std::size_t frame_bytes)
-        : fd_(make_packet_socket(numbers)), slot_bytes_(slot_bytes_of(frame_bytes)) {
+    RingDriver(const LinkDevice& device, std::size_t frame_bytes)
+        : fd_(make_packet_socket()), slot_bytes_(slot_bytes_of(frame_bytes)) {
         ask_for_ring(fd_.get(), slot_bytes_);
         memory_ = MappedMemory(ring_blocks * block_bytes, fd_.get(), 0, "share a ring of frames");
         const std::size_t slots_a_block = block_bytes / slot_bytes_;
@@ -84,6 +84,7 @@ public:
         return send_frame(fd_.get(), headers, content, copied_);
     }
 
+    void admit_only(EndpointNumbers numbers) override { admit(fd_.get(), numbers); }
     bool is_drained() override { return sonde::is_drained(fd_.get()); }
     std::uint64_t overflowed() override { return overflowed_ += take_overflowed(fd_.get()); }
     [[nodiscard]] int fd() const noexcept override { return fd_.get(); }
@@ -108,9 +109,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<LinkDriver> open_ring_driver(const LinkDevice& device, EndpointNumbers numbers,
-                                             std::size_t frame_bytes) {
-    return std::make_unique<RingDriver>(device, numbers, frame_bytes);
+std::unique_ptr<LinkDriver> open_ring_driver(const LinkDevice& device, std::size_t frame_bytes) {
+    return std::make_unique<RingDriver>(device, frame_bytes);
 }
 
 } // namespace sonde

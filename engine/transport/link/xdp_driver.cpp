@@ -164,6 +164,7 @@ public:
         return true;
     }
 
+    void admit_only(EndpointNumbers /*numbers*/) override {} // as its program does from the start
     bool is_drained() override {
         take_back();
         if (free_.size() < send_slots) {
