@@ -70,7 +70,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "modelling": BASICS
     | NUMBERS
     | {"records", "figures", "launch", "hosts", "study", "platforms", "host_benchmarks", "report"}
-    | {"schedules"},
+    | {"schedules", "simulate", "ranks"},
     "schedules": BASICS,
     # Settings that are searched by measuring.
     "tuning": BASICS

@@ -12,6 +12,7 @@ from netsonde.errors import UsageError
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share, parse_size_bytes
 
 if TYPE_CHECKING:
+    from netsonde.model.platform import Platform
     from netsonde.platforms.answers import Answer
 
 MOST_GAMMA_NS = 1e9
@@ -313,15 +314,24 @@ def safe_window(
         int | None, typer.Option(metavar="PACKETS", help="Say what this one does.")
     ] = None,
     tree: TreeOption = None,
+    program: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[PATTERN=]HOSTS",
+            help="With --tree: hosts of a program, as `h[1-4,9-12]` or `ring=h[5-8]`; several "
+            "share the uplinks.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the largest window with which a switch loses nothing, and timeouts where it does.
 
     With --senders, of many senders to one receiver; with --tree, the global window of a complete
-    exchange on a tree of switches.
+    exchange on a tree of switches, or, with --program, of programs on hosts of their own.
 
     Examples: `netsonde model safe-window --architecture output --buffer 95 --senders 15`,
-    `netsonde model safe-window --tree 8x2 --platform fe-326`
+    `netsonde model safe-window --tree 8x2 --platform fe-326`,
+    `netsonde model safe-window --tree 8x2 --buffer 45 --program 'h[1-4,9-12]' --program 'h[5-8]'`
     """
     from netsonde.platforms.answers import named_platform, parse_architecture, parse_tree
     from netsonde.platforms.safety import many_to_one_answer, switch_of, tree_answer
@@ -332,11 +342,30 @@ def safe_window(
     if tree is not None:
         if window is not None or architecture is not None:
             raise UsageError("--window and --architecture go with --senders, not with --tree")
+        if program:
+            say(_of_programs(found, parse_tree(tree), buffer, program), as_json)
+            return
         say(tree_answer(found, parse_tree(tree), buffer), as_json)
         return
+    if program:
+        raise UsageError("--program goes with --tree, whose uplinks programs share")
     kind = None if architecture is None else parse_architecture(architecture)
     assert senders is not None
     say(many_to_one_answer(switch_of(found, kind, buffer), senders, window), as_json)
+
+
+def _of_programs(
+    platform: Platform | None, shape: tuple[int, ...], buffer: int | None, texts: list[str]
+) -> Answer:
+    from netsonde.hosts import split_hosts
+    from netsonde.platforms.programs import program_of, programs_answer
+
+    if platform is not None and platform.uplink is not None:
+        buffer = buffer or platform.uplink.buffer.packets
+    if buffer is None:
+        raise UsageError("windows need the uplinks' buffer: give --buffer, or such a --platform")
+    programs = [program_of(text, split_hosts(text.rpartition("=")[2])) for text in texts]
+    return programs_answer(shape, buffer, programs)
 
 
 @app.command()

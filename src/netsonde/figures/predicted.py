@@ -15,6 +15,7 @@ from netsonde.figures.alike import aspects
 from netsonde.figures.headlines import Headline, Headlines
 from netsonde.model.collectives import FORMULAS, PRINTED, Counts, counts_of
 from netsonde.model.predict import total_bytes
+from netsonde.operations import operations
 from netsonde.records.data import Point, Run
 from netsonde.stats.fits import LineFit, fit_line
 from netsonde.stats.quantiles import Interval
@@ -24,15 +25,7 @@ LEAST_SIZES = 3
 ROUND_TRIP = "round_trip_median_ns"
 TIME = "completion_median_ns"
 FAMILIES = {
-    "barrier": "barrier",
-    "bcast": "broadcast",
-    "scatter": "scatter",
-    "gather": "gather",
-    "allgather": "allgather",
-    "alltoall": "alltoall",
-    "reduce": "reduce",
-    "allreduce": "allreduce",
-    "reduce_scatter_block": "reduce-scatter",
+    name: row.schedules for name, row in operations().items() if row.schedules and not row.divides
 }
 """The family of formulas of each operation; their sizes are those of the operation."""
 JOINS, CARRIES = "reduce_scatter_block", "sendrecv"

@@ -123,6 +123,22 @@ def test_safe_windows() -> None:
     assert tree["under_way"] == 2
 
 
+def test_programs_share_uplinks() -> None:
+    words = ("safe-window", "--tree", "8x2", "--buffer", "45", "--json")
+    both = ("--program", "h[1-4,9-12]", "--program", "h[5-8,13-16]")
+    rows = json.loads(run(*words, *both))["programs"]
+    assert [(row["window_alone"], row["window"]) for row in rows] == [(9, 4), (9, 4)]
+    local = json.loads(run(*words, "--program", "ring=h[1-8]"))["programs"]
+    assert local[0]["window"] is None
+    assert max(map(len, run(*words[:-1], *both).splitlines())) <= 80
+    assert "is a host of" in refused(*words, "--program", "h[1-4]", "--program", "h[4-6]")
+    assert "is none of incast" in refused(*words, "--program", "storm=h[1-4]")
+    assert "needs at least 2" in refused(*words, "--program", "h1")
+    assert "goes with --tree" in refused(
+        "safe-window", "--senders", "3", "--platform", "fe-326", "--program", "h1,h2"
+    )
+
+
 def test_estimates() -> None:
     document = json.loads(run("estimate", SAMPLE, "--json"))
     assert (document["c"], document["severity"], document["f"]) == pytest.approx(
