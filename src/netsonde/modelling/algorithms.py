@@ -174,7 +174,7 @@ def _singles(run: Run, point: Point) -> dict[int, np.ndarray]:
 
 def beside_lines(platform: Platform, found: Sequence[Beside]) -> list[str]:
     """For a terminal of 80 columns: each algorithm with all that is foretold of it."""
-    lines = [f"{'':<44}{'predicted':>10}{'error':>9}  terms"]
+    lines = [f"{'':<32}{'predicted':>10}{'error':>9}  terms"]
     for one in found:
         lines += _lines(one)
     for model in (*MODELS, SIMULATOR):
@@ -202,7 +202,7 @@ def _lines(one: Beside) -> Iterator[str]:
         told, error = one.foretold.get(model), one.error(model)
         if told is not None and error is not None:
             time = format_time(told.time_ns)
-            yield f"  {model:<42}{time:>10}{error:>+9.1%}  {_terms(told)}"
+            yield f"  {model:<30}{time:>10}{error:>+9.1%}  {_terms(told)}"
         elif model in one.missing:
             yield from textwrap.wrap(f"  {model}: {one.missing[model]}", WIDTH)
     if one.quantiles:
