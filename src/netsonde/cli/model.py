@@ -12,7 +12,6 @@ from netsonde.errors import UsageError
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share, parse_size_bytes
 
 if TYPE_CHECKING:
-    from netsonde.model.platform import Platform
     from netsonde.platforms.answers import Answer
 
 MOST_GAMMA_NS = 1e9
@@ -343,7 +342,7 @@ def safe_window(
         if window is not None or architecture is not None:
             raise UsageError("--window and --architecture go with --senders, not with --tree")
         if program:
-            say(_of_programs(found, parse_tree(tree), buffer, program), as_json)
+            say(_of_programs(platform, parse_tree(tree), buffer, program), as_json)
             return
         say(tree_answer(found, parse_tree(tree), buffer), as_json)
         return
@@ -355,13 +354,15 @@ def safe_window(
 
 
 def _of_programs(
-    platform: Platform | None, shape: tuple[int, ...], buffer: int | None, texts: list[str]
+    platform: str | None, shape: tuple[int, ...], buffer: int | None, texts: list[str]
 ) -> Answer:
     from netsonde.hosts import split_hosts
+    from netsonde.platforms.answers import named_platform
     from netsonde.platforms.programs import program_of, programs_answer
 
-    if platform is not None and platform.uplink is not None:
-        buffer = buffer or platform.uplink.buffer.packets
+    known = named_platform(platform)
+    if known is not None and known.uplink is not None:
+        buffer = buffer or known.uplink.buffer.packets
     if buffer is None:
         raise UsageError("windows need the uplinks' buffer: give --buffer, or such a --platform")
     programs = [program_of(text, split_hosts(text.rpartition("=")[2])) for text in texts]

@@ -259,7 +259,7 @@ def _loss_cycles(maker: Maker) -> list[Figure]:
         return []
     return [
         maker.figure(f"loss_cycle_{part}_packets", mean, len(cycles))
-        for part, mean in zip("abc", means, strict=True)
+        for part, mean in zip(("a", "b", "c"), means, strict=True)
     ]
 
 

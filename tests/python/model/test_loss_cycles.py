@@ -36,9 +36,12 @@ def queue(cycles, good=30):
 
 
 def test_periods_are_told_apart():
-    found = loss_cycles(*queue(5), BUFFER, WINDOW, 1.0)
+    times, lengths = queue(5)
+    found = loss_cycles(times, lengths, BUFFER, WINDOW, 1.0)
     assert len(found) == 4
-    a, b, c = mean_cycle(found)
+    means = mean_cycle(found)
+    assert means is not None
+    a, b, c = means
     assert a == pytest.approx(BUFFER - 5 + WINDOW / SENDERS, abs=1.5)
     assert b == pytest.approx(WINDOW / SENDERS, abs=1.5)
     assert c == pytest.approx(30, abs=1.5)

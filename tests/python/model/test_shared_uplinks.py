@@ -20,7 +20,7 @@ def shared(width, leaves, buffer, **given):
 @pytest.mark.parametrize(("shape", "window"), [((8, 2), 5), ((8, 3), 4), ((6, 4), 4), ((8, 4), 3)])
 def test_one_program_has_the_printed_window(shape, window):
     """Section 6.3.2; 6x4 is printed as 5, which no rounding of 4.79 gives."""
-    uplinks = shared(*shape, 45)
+    uplinks = shared(shape[0], shape[1], 45)
     assert uplinks.begin("one", all_to_all(uplinks.places)) == {"one": window}
 
 

@@ -64,7 +64,11 @@ def figures(point: Point) -> dict[str, float]:
 def test_an_uplink_of_inputs_follows_the_three_states(sonde_sim: Path) -> None:
     """Eq. (4.10) with the chances of the simulated senders and the uplink's 45 packets, which are
     not those of a host's port."""
-    asked = {"senders": SENDERS, "packets": 4000, "simulation.output.events": True}
+    asked: dict[str, Change] = {
+        "senders": SENDERS,
+        "packets": 4000,
+        "simulation.output.events": True,
+    }
     plans = [
         planned("gather-uplink", "three-states", window=12, timeout_slots=slots, **asked)
         for slots in (400, 800)
