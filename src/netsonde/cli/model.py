@@ -433,7 +433,8 @@ def congestion(
 
     Example: `netsonde model congestion runs/20260101-120000-link-gather`
     """
-    from netsonde.modelling.gathers import MOST_SEEDS, gathered, gathers_document, gathers_lines
+    from netsonde.modelling.gathers import MOST_SEEDS, gathered
+    from netsonde.modelling.gathers_shown import gathers_document, gathers_lines
     from netsonde.records.rundir import open_measured
 
     if not 1 <= seeds <= MOST_SEEDS:

@@ -5,13 +5,13 @@ Method: docs/methods/link.md, "Gathers beside model and simulator".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from netsonde.catalogue.options.frames import USUAL_FRAGMENT_BYTES
+from netsonde.catalogue.options.frames import GO_BACK_N, USUAL_FRAGMENT_BYTES
 from netsonde.errors import UsageError
 from netsonde.figures.gathers import line_uses, sink_rate_bit_per_s
 from netsonde.figures.simulated import chances_of
@@ -140,8 +140,8 @@ def _one(
 
 
 def _load(point: Point, topology: Mapping[str, Any], rate_bit_per_s: float) -> Load:
-    options = point.spec.chosen.to_json()
-    fragment = int(options.get("fragment_bytes") or options.get("fragment") or USUAL_FRAGMENT_BYTES)
+    told = _obtained(point)
+    fragment = int(told.get("fragment_bytes", USUAL_FRAGMENT_BYTES))
     targets = [end for rank, end in point.batches[0].ends.items() if rank % 2]
     each = int(targets[0].counters["messages_received"])
     pieces = -(-point.message_bytes // fragment)
@@ -149,13 +149,20 @@ def _load(point: Point, topology: Mapping[str, Any], rate_bit_per_s: float) -> L
     switch = _switch_of(topology, targets[0].host)
     return Load(
         len(targets),
-        int(options.get("window_packets") or USUAL_WINDOW),
-        int(options.get("timeout_ns") or options.get("resend_after") or USUAL_TIMEOUT_NS),
+        int(told.get("window_packets", USUAL_WINDOW)),
+        int(told.get("timeout_ns", USUAL_TIMEOUT_NS)),
         wire_time_ns(packet, rate_bit_per_s),
         each * pieces,
         switch["architecture"],
         switch.get("capacity_packets"),
     )
+
+
+def _obtained(point: Point) -> dict[str, Any]:
+    """What the ends said that they had, over what was asked for."""
+    asked = point.spec.chosen.to_json()
+    wire = {option.key: option.wire[0] for option in GO_BACK_N if option.wire}
+    return {wire.get(key, key): value for key, value in asked.items()} | point.opened.get(0, {})
 
 
 def _switch_of(topology: Mapping[str, Any], host: str) -> Mapping[str, Any]:
@@ -219,8 +226,8 @@ def _delays(late: Mapping[str, Any]) -> list[int]:
 def _plan(
     point: Point, topology: Mapping[str, Any], load: Load, host: dict[str, Any], later_ns: int
 ) -> dict[str, Any]:
-    options = point.spec.chosen.to_json()
-    way = str(options.get("acknowledge") or "immediate")
+    told = _obtained(point)
+    way = str(told.get("acknowledge", "immediate"))
     late = {} if way == "immediate" else {"delay_ns": load.timeout_ns // ANSWERS_A_TIMEOUT}
     senders, target = _places(point.batches[0], list(topology["hosts"]))
     return {
@@ -231,7 +238,7 @@ def _plan(
             "window_packets": load.window,
             "timeout_ns": load.timeout_ns,
             "acknowledge": way,
-            "fast_retransmit": not options.get("simple_go_back_n"),
+            "fast_retransmit": not told.get("simple_go_back_n", False),
             "header_bytes": point.carrier.header_bytes,
             "control_bytes": point.carrier.header_bytes,
             **late,
@@ -286,81 +293,3 @@ def _model(load: Load, chances: Chances | None) -> float | None:
         return output_efficiency(chances, load.window, load.senders, buffer, slots)
     except ValueError:
         return None
-
-
-def spread_document(spread: Spread) -> dict[str, Any]:
-    return {
-        "median": spread.median,
-        "least": spread.least,
-        "most": spread.most,
-        "runs": spread.runs,
-    }
-
-
-def gathers_document(found: Sequence[Gathered]) -> dict[str, Any]:
-    """All of it for JSON."""
-    return {"gathers": [_document(one) for one in found]}
-
-
-def _document(one: Gathered) -> dict[str, Any]:
-    load = one.load
-    return {
-        "point": one.point,
-        "senders": load.senders,
-        "packets": load.packets,
-        "architecture": load.architecture,
-        "buffer_packets": load.buffer_packets,
-        "window_packets": load.window,
-        "timeout_ns": load.timeout_ns,
-        "timeout_slots": load.timeout_slots,
-        "measured": spread_document(one.measured),
-        "simulated": spread_document(one.simulated),
-        "model": one.model,
-        "apart": one.apart,
-        "chances": _chances(one.chances),
-        "simulated_chances": _chances(one.simulated_chances),
-        "late_p99_ns": one.late_p99_ns,
-        "moved_by_lateness": one.moved,
-        "decided_by_lateness": one.is_decided_by_lateness,
-    }
-
-
-def _chances(chances: Chances | None) -> dict[str, float] | None:
-    return None if chances is None else {"c": chances.c, "1-a": 1.0 - chances.a, "f": chances.f}
-
-
-def gathers_lines(found: Sequence[Gathered]) -> list[str]:
-    """For a terminal of 80 columns."""
-    lines = [
-        f"{'':<22}{'window':>7}{'slots':>7}  {'measured':<18}"
-        f"{'model':>6}{'simulated':>10}{'apart':>7}",
-    ]
-    for one in found:
-        lines += _lines(one)
-    late = [one for one in found if one.is_decided_by_lateness]
-    counted = [one for one in found if not one.is_decided_by_lateness]
-    near = sum(abs(one.apart) <= WITHIN for one in counted)
-    lines += ["", f"{near} of {len(counted)} are within {WITHIN} of the simulator's."]
-    if late:
-        lines.append(f"{len(late)} are not counted: frames as late as these would decide (late).")
-    return lines
-
-
-def _lines(one: Gathered) -> Iterator[str]:
-    load, measured = one.load, one.measured
-    buffer = f"{load.buffer_packets} packets" if load.buffer_packets is not None else "bytes"
-    ends = f" {measured.least:.2f}..{measured.most:.2f}" if measured.runs > 1 else ""
-    model = "-" if one.model is None else f"{one.model:.2f}"
-    mark = "  late" if one.is_decided_by_lateness else ""
-    yield (
-        f"{load.senders} senders, {load.architecture:<10.10}"
-        f"{load.window:>9}{load.timeout_slots:>7.0f}  {measured.median:.3f}{ends:<13}"
-        f"{model:>6}{one.simulated.median:>10.3f}{one.apart:>+7.3f}{mark}"
-    )
-    late = "" if one.late_p99_ns is None else f", p99 late {one.late_p99_ns / load.slot_ns:.1f}"
-    least, most = one.simulated.least, one.simulated.most
-    yield f"  {buffer}, {load.packets} packets each{late}; simulated {least:.2f}..{most:.2f}"
-    for name, chances in (("measured", one.chances), ("simulated", one.simulated_chances)):
-        if chances is not None:
-            said = f"c {chances.c:.4f}, 1-a {1 - chances.a:.4f}, f {chances.f:.4f}"
-            yield f"  {name:<10}{said}"

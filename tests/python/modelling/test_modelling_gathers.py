@@ -11,7 +11,8 @@ import pytest
 from netsonde.errors import UsageError
 from netsonde.lab.scenario import LAB, parse_scenario
 from netsonde.lab.topology import complete_switches, particular_hosts, places_of, topology_of
-from netsonde.modelling.gathers import gathered, gathers_document, gathers_lines, round_trip_ns
+from netsonde.modelling.gathers import gathered, round_trip_ns
+from netsonde.modelling.gathers_shown import gathers_document, gathers_lines
 from netsonde.modelling.lab_cluster import lab_cluster
 from netsonde.records.data import Batch, EndData, Point, Run
 
