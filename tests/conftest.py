@@ -59,9 +59,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", words)
 
 
+@functools.cache
+def text_of(path: Path) -> str:
+    return path.read_text()
+
+
 def measures(item: pytest.Item) -> bool:
     """Whether a test needs the machine for itself: its neighbours spoil what it attempts."""
     if "attempts" in getattr(item, "fixturenames", ()):
+        if "attempts" not in text_of(item.path):
+            raise pytest.UsageError(f"{item.path} measures and does not name its attempts")
         return True
     return TESTS / "truth" in item.path.parents and item.get_closest_marker("counts") is None
 
