@@ -52,6 +52,8 @@ KEYS: dict[str, list[Any]] = {
     "uneven": [True],
     "window": [8, 0],
     "reduction": ["sum", "float-sum", "product"],
+    "datatype": ["float", "word"],
+    "echo": ["other", "back"],
     "cache": ["flush", "rotate", "fresh", "cold"],
     "cache_bytes": ["1M", "1"],
     "align": [64, 4, 3],
@@ -100,6 +102,7 @@ OPTIONS: dict[str, list[Any]] = {
     "pacing": ["1G", "fast"],
     "sending": ["sendfile", "zerocopy", "uring", "pigeon"],
     "datagrams_per_call": [8, 129],
+    "asks_before_sleep": [0, 1001],
     "segment_offload": [True],
     "kernel_times": [True],
     "authenticated": [True],
@@ -183,7 +186,7 @@ FLAGS_OF_TCP = [
     *("--congestion No", "--mss 1k,536", "--mss x", "--notsent-lowat 16k", "--notsent-lowat x"),
     *("--multipath", "--sendfile", "--zerocopy", "--uring", "--forget"),
 ]
-FLAGS_OF_UDP = ["--port 9", "--port 0", "--batch 8", "--batch 65", "--offload", "--report loss"]
+FLAGS_OF_UDP = ["--port 9", "--port 0", "--batch 8", "--batch 129", "--offload", "--report loss"]
 FLAGS_OF_ICMP = ["--qos ef", "--busy-poll 5", "--wait spin", "--wait maybe", "--cpu 1", "--ipv6"]
 FLAGS_OF_MPI = [
     *("-n 4", "-n 2,4", "-n 1", "-n x", "--hosts node1,node2", "--mpi mpich,mpich", "--launches 3"),
