@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,10 @@ def _outcome(one: Mapping[str, Any]) -> Outcome:
     settings = one["settings"]
     extent = Extent(int(settings["duration_s"]), int(settings.get("repeats", 0)))
     runs: Sequence[dict[str, Any]] = one["runs"]
-    return Outcome(one["path"], known[one["id"]], extent, list(runs), one["absent"], one["skipped"])
+    comparison = known[one["id"]]
+    then = {peer: run for peer, run in comparison.peers.items() if peer in one["peers"]}
+    comparison = replace(comparison, peers=then)  # others came later
+    return Outcome(one["path"], comparison, extent, list(runs), one["absent"], one["skipped"])
 
 
 def table_of(document: Mapping[str, Any], explain_all: bool = False) -> str:
