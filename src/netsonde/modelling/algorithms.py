@@ -202,7 +202,7 @@ def _lines(one: Beside) -> Iterator[str]:
         told, error = one.foretold.get(model), one.error(model)
         if told is not None and error is not None:
             time = format_time(told.time_ns)
-            yield f"  {model:<30}{time:>10}{error:>+9.1%}  {_terms(told)}"
+            yield f"  {model:<30}{time:>10}{error:>+9.1%}  {_terms(told)}".rstrip()
         elif model in one.missing:
             yield from textwrap.wrap(f"  {model}: {one.missing[model]}", WIDTH)
     if one.quantiles:

@@ -54,7 +54,10 @@ def _panel(one: Effects, place: int) -> Panel:
     )
     x = Axis("factor", "number", names=[name for name, _ in rows])
     return Panel(
-        f"{one.where}: {one.figure}", x, Axis("share of the variance", "ratio", low=0), [curve]
+        f"{one.where}: {one.figure}",
+        x,
+        Axis("share of the variance", "ratio", low=0, high=1),
+        [curve],
     )
 
 
