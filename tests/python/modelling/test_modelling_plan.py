@@ -75,3 +75,15 @@ def test_what_cannot_be_measured_is_said() -> None:
         plan_of("udp", HOSTS, 100)
     with pytest.raises(UsageError, match="three hosts or more"):
         burst_blocks(plan_of("tcp", HOSTS, None))
+
+
+def test_operations_are_held_out_by_the_library_and_by_schedules() -> None:
+    plan = plan_of("mpi", ["local"] * 4, None)
+    content = study_content(plan, "model-score", held_out_blocks(plan, [100, 200, 300]))
+    content["path"], content["mpi"] = {"kind": "loopback"}, {"ranks": [4]}
+    points = plan_points(StudySpec.model_validate(content))
+    schedules = {p.spec.to_json().get("schedule", {}).get("algorithm") for p in points}
+    wanted = {"broadcast/binomial", "allgather/ring", "alltoall/pairwise"}
+    assert schedules == wanted | {None}
+    two = plan_of("mpi", ["local"] * 2, None)
+    assert not any("algorithm" in block for block in held_out_blocks(two, [100]))
