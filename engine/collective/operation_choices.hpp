@@ -40,6 +40,8 @@ struct OperationChoices {
     int polls = 0;               // calls of MPI_Testall while computing
     bool both_timers = false;    // MPI_Wtime is read beside the clock, around the same calls
     std::optional<schedule::Asked> schedule; // ours, instead of the library's own way
+    std::string library_algorithm;           // the library's own of that name; empty: as it chooses
+    bool count_partners = false;             // what went to each rank over TCP is told
 };
 
 } // namespace sonde

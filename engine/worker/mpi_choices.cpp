@@ -24,9 +24,9 @@ constexpr std::int64_t most_threads = 128;
 // Of all threads or partners together: what a series may hold.
 constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
 
-constexpr std::array<std::string_view, 11> choice_names{
-    "schedule",    "partners",    "window",  "reduction", "datatype",   "cache",
-    "cache_bytes", "align_bytes", "overlap", "polls",     "both_timers"};
+constexpr std::array<std::string_view, 13> choice_names{
+    "schedule", "library_algorithm", "count_partners", "partners", "window", "reduction", "datatype",
+    "cache", "cache_bytes", "align_bytes", "overlap", "polls", "both_timers"};
 using CacheName = std::pair<std::string_view, CacheState>;
 constexpr std::array<CacheName, 4> cache_names{{{"warm", CacheState::warm},
                                                 {"flush", CacheState::flushed},
@@ -127,6 +127,12 @@ OperationChoices read_choices(Fields& fields, bool is_collective) {
         Fields asked = fields.object("schedule");
         choices.schedule = schedule::read_asked(asked);
         asked.finish();
+    }
+    choices.library_algorithm = fields.optional_text("library_algorithm", 64).value_or("");
+    choices.count_partners = fields.flag("count_partners", false);
+    if (choices.schedule && !choices.library_algorithm.empty()) {
+        throw Failure("bad_request", "request: schedule and library_algorithm do not go together: "
+                                     "an operation is done in one way");
     }
     return choices;
 }

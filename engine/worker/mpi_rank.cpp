@@ -13,7 +13,9 @@
 #include "counters/facts.hpp"
 #include "test/threads.hpp"
 #include "transport/mpi/call.hpp"
+#include "transport/mpi/library_algorithms.hpp"
 #include "transport/mpi/mesh.hpp"
+#include "transport/mpi/tcp_partners.hpp"
 #include "transport/mpi/transport.hpp"
 #include "transport/mpi/variables.hpp"
 #include "transport/mpi/wtime.hpp"
@@ -106,6 +108,11 @@ void add_windows(Result& result, const WindowBounds& bounds, const collective::R
     result.counters["windows_at_once"] = found.windows_at_once;
     result.counters["late_after_ns"] = bounds.late_ns;
     result.counters["late_most_ns"] = bounds.late_most_ns;
+}
+
+Failure not_done_here(const MpiRun& parameters, const Failure& why) {
+    return {"unsupported", "this MPI library does not do " + parameters.operation + " by " +
+                               parameters.choices.library_algorithm + " here: " + why.what()};
 }
 
 } // namespace
@@ -216,8 +223,9 @@ Result MpiRank::measure_clock(const MpiRun& parameters, const BatchHooks& hooks)
 
 // Throws Failure("bad_request") where what is asked for needs samples that would not be kept.
 void MpiRank::require_samples(const MpiRun& parameters) const {
-    const std::array<std::pair<std::string_view, bool>, 3> asked{
-        {{"overlap", parameters.choices.overlap},
+    const std::array<std::pair<std::string_view, bool>, 4> asked{
+        {{"count_partners", parameters.choices.count_partners},
+         {"overlap", parameters.choices.overlap},
          {"both_timers", parameters.choices.both_timers},
          {"timer_cost", parameters.timer_cost}}};
     for (const auto& [name, is_asked] : asked) {
@@ -233,7 +241,65 @@ void MpiRank::require_samples(const MpiRun& parameters) const {
     }
 }
 
+collective::Setup MpiRank::setup_of(const MpiRun& parameters, MPI_Comm communicator) const {
+    const InjectedDelay& delay = parameters.delay;
+    return {.operation = parameters.operation,
+            .message_bytes = parameters.message_bytes,
+            .count = parameters.count,
+            .root = parameters.root,
+            .rotate_root = parameters.rotate_root,
+            .uneven = parameters.uneven,
+            .pattern = parameters.pattern,
+            .distance = parameters.distance,
+            .check_data = parameters.check_data,
+            .seed = parameters.seed,
+            .communicator = communicator,
+            .rank = job_.rank(),
+            .ranks = job_.ranks(),
+            .start = parameters.start,
+            .windows = parameters.windows,
+            .delayed_repetition = delay.repetition,
+            .delay_ns = delay.rank == job_.rank() ? delay.time_ns : 0,
+            .by_wtime = parameters.clock == ClockMethod::wtime,
+            .choices = parameters.choices};
+}
+
+// Once, untimed: an algorithm that is not for these arguments is then refused before anything is
+// measured, and the job goes on. All ranks together.
+void MpiRank::try_library_algorithm(const MpiRun& parameters, MPI_Comm communicator,
+                                    const LeadLine& lead) {
+    collective::Setup once = setup_of(parameters, communicator);
+    once.count = 1;
+    once.delay_ns = 0;
+    once.start = StartBy::barrier;
+    const auto failure =
+        job_.agree(mpi::attempt([&] { (void)collective::prepare(once)->run(timebase_, lead); }));
+    if (failure) {
+        throw not_done_here(parameters, *failure);
+    }
+}
+
 Result MpiRank::measure_collective(const MpiRun& parameters, const BatchHooks& hooks) {
+    const std::string& name = parameters.choices.library_algorithm;
+    if (name.empty()) {
+        return measure_collective_on(job_.measured(), parameters, hooks);
+    }
+    // What the library refuses, it refuses on all ranks alike.
+    std::optional<mpi::ForcedAlgorithm> forced;
+    std::optional<mpi::FreshCommunicator> fresh;
+    if (const auto failure =
+            job_.agree(mpi::attempt([&] { forced.emplace(parameters.operation, name); }))) {
+        throw Failure(*failure);
+    }
+    if (const auto failure = job_.agree(mpi::attempt([&] { fresh.emplace(job_.measured()); }))) {
+        throw not_done_here(parameters, *failure);
+    }
+    try_library_algorithm(parameters, fresh->get(), clocks(parameters).lead());
+    return measure_collective_on(fresh->get(), parameters, hooks);
+}
+
+Result MpiRank::measure_collective_on(MPI_Comm communicator, const MpiRun& parameters,
+                                      const BatchHooks& hooks) {
     // First of all, since all ranks make them together: whatever else fails may fail on one alone.
     mpi::Clocks& clocks = this->clocks(parameters);
     const InjectedDelay& delay = parameters.delay;
@@ -243,32 +309,18 @@ Result MpiRank::measure_collective(const MpiRun& parameters, const BatchHooks& h
     }
     require_samples(parameters);
     const bool is_delayed = delay.rank == job_.rank();
-    const auto collective = collective::prepare({.operation = parameters.operation,
-                                                 .message_bytes = parameters.message_bytes,
-                                                 .count = parameters.count,
-                                                 .root = parameters.root,
-                                                 .rotate_root = parameters.rotate_root,
-                                                 .uneven = parameters.uneven,
-                                                 .pattern = parameters.pattern,
-                                                 .distance = parameters.distance,
-                                                 .check_data = parameters.check_data,
-                                                 .seed = parameters.seed,
-                                                 .communicator = job_.measured(),
-                                                 .rank = job_.rank(),
-                                                 .ranks = job_.ranks(),
-                                                 .start = parameters.start,
-                                                 .windows = parameters.windows,
-                                                 .delayed_repetition = delay.repetition,
-                                                 .delay_ns = is_delayed ? delay.time_ns : 0,
-                                                 .by_wtime = parameters.clock == ClockMethod::wtime,
-                                                 .choices = parameters.choices});
+    const auto collective = collective::prepare(setup_of(parameters, communicator));
     hooks.before();
     ClockSeries compared;
     compared.add(clocks.compare(timebase_));
     LeadSpan lead;
     lead.first = clocks.lead();
     lead.changes = parameters.clock != ClockMethod::offset;
+    const bool counts = parameters.choices.count_partners;
+    const mpi::TcpSent sent = counts ? mpi::tcp_sent() : mpi::TcpSent{};
     collective::Result found = collective->run(timebase_, lead.first);
+    const auto to_partners =
+        counts ? mpi::bytes_to_partners(job_, sent) : std::vector<std::int64_t>{};
     compared.add(clocks.compare(timebase_));
     lead.last = clocks.lead();
     hooks.after();
@@ -300,6 +352,9 @@ Result MpiRank::measure_collective(const MpiRun& parameters, const BatchHooks& h
     if (!found.late_ns.empty()) {
         add_windows(result, parameters.windows, found);
         result.series.push_back({"late_ns", "ns", std::move(found.late_ns)});
+    }
+    if (counts) {
+        result.series.push_back({"partner_bytes", "bytes", to_partners});
     }
     std::move(compared).write(result, clocks);
     return result;

@@ -1,6 +1,8 @@
 // One rank of sonde-mpi: its part of every request.
 #pragma once
 
+#include <mpi.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -15,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/collective.hpp"
 #include "core/clock.hpp"
 #include "core/failure.hpp"
 #include "core/records.hpp"
@@ -108,6 +111,11 @@ private:
     [[nodiscard]] Result measure_clock(const MpiRun& parameters, const BatchHooks& hooks);
     [[nodiscard]] Result measure(const MpiRun& parameters, const BatchHooks& hooks);
     [[nodiscard]] Result measure_collective(const MpiRun& parameters, const BatchHooks& hooks);
+    [[nodiscard]] Result measure_collective_on(MPI_Comm communicator, const MpiRun& parameters,
+                                               const BatchHooks& hooks);
+    [[nodiscard]] collective::Setup setup_of(const MpiRun& parameters, MPI_Comm communicator) const;
+    void try_library_algorithm(const MpiRun& parameters, MPI_Comm communicator,
+                               const LeadLine& lead);
     void require_samples(const MpiRun& parameters) const;
     [[nodiscard]] Result measure_between(mpi::Transport& path, mpi::Control& control, int end,
                                          const MpiRun& parameters, const BatchHooks& hooks);

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "collective/collective.hpp"
 #include "core/clock.hpp"
@@ -27,6 +28,7 @@
 #include "transport/mpi/call.hpp"
 #include "transport/mpi/job.hpp"
 #include "transport/mpi/leftovers.hpp"
+#include "transport/mpi/library_algorithms.hpp"
 #include "transport/mpi/places.hpp"
 #include "transport/mpi/witness.hpp"
 #include "worker/mpi_rank.hpp"
@@ -47,6 +49,7 @@ constexpr std::int64_t other_ranks_grace_ns = 2'000'000'000;
 constexpr std::int64_t last_words_ns = 300'000'000;
 constexpr const char* deadline_passed = "the deadline passed";
 constexpr const char* launcher_gone = "the launcher is gone";
+constexpr std::size_t most_operations = 128;
 constexpr int status_usage = 2;
 constexpr int status_failed = 3;
 
@@ -87,6 +90,7 @@ public:
                        {{"facts", [this](Request& request) { return facts(request); }},
                         {"snapshot", [this](Request& request) { return snapshot(request); }},
                         {"place", [this](Request& request) { return place(request); }},
+                        {"algorithms", [](Request& request) { return algorithms(request); }},
                         {"run", [this](Request& request) { return run(request); }}});
         job_.tell(R"({"request": 1, "verb": "quit"})");
     }
@@ -108,6 +112,25 @@ private:
             add_network(done, "", job_.network());
             return rank_.place(request.id, asked);
         });
+    }
+
+    // Of this rank's library, which is that of all; so the others hear nothing of it.
+    static json algorithms(Request& request) {
+        const std::vector<json> operations = request.fields.list("operations", most_operations);
+        request.fields.finish();
+        json found = json::object();
+        for (const json& operation : operations) {
+            if (!operation.is_string()) {
+                throw Failure("bad_request",
+                              "request: operations: expected names, got " + operation.dump());
+            }
+            std::string names;
+            for (const auto& each : mpi::library_algorithms(operation.get<std::string>())) {
+                names += (names.empty() ? "" : " ") + each.name;
+            }
+            found[operation.get<std::string>()] = names;
+        }
+        return found;
     }
 
     json run(Request& request) {

@@ -195,6 +195,12 @@ LIMITS = (
         "that MPI counts as not there",
     ),
     Limit(
+        "mpi-pattern",
+        60,
+        "a few repetitions of an operation whose messages are counted",
+        "the algorithm counts as one that does not end there",
+    ),
+    Limit(
         "mpi-settings",
         20,
         "what an MPI says of its settings",

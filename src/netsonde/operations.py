@@ -59,6 +59,11 @@ class Operation:
         return self.partnered != "none"
 
     @property
+    def is_collective_call(self) -> bool:
+        """Whether it is a blocking call of all ranks, which there are algorithms for."""
+        return self.group == "collective" and self.form == "blocking"
+
+    @property
     def is_per_rank(self) -> bool:
         """Whether all ranks together have as many times the size as there are ranks."""
         return self.group == "collective" and self.size in _PER_RANK

@@ -9,7 +9,7 @@ import pytest
 from netsonde.catalogue.point import AskedSchedule
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.schedules import ask_schedules
-from netsonde.operations import operations
+from netsonde.operations import Operation, operations
 from netsonde.records.data import Point
 from netsonde.report.lookup import point_label
 from netsonde.schedules.algorithms import ALGORITHMS, named_ways, schedule_of
@@ -94,6 +94,36 @@ def test_points_say_the_algorithm_and_ask_for_it() -> None:
     assert asked == {"None", "{'algorithm': 'alltoall/pairwise'}"}
     (point,) = plan(operations="alltoall", algorithm="bruck")
     assert point.spec.label is None
+
+
+def test_names_of_the_library() -> None:
+    def listing(operation: Operation) -> list[str]:
+        return ["brucks", "pairwise"] if operation is ALLTOALL else []
+
+    assert named_ways("native,library:all", ALLTOALL, listing=listing) == [
+        *("native", "library:brucks", "library:pairwise")
+    ]
+    assert named_ways("library:brucks,bruck", ALLTOALL, listing=listing)[1] == "bruck"
+    for text, told in (
+        ("library:bruks", "did you mean brucks?"),
+        ("library:", "names no algorithm"),
+        ("library:a b", "names no algorithm"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            named_ways(text, ALLTOALL, listing=listing)
+        assert told in str(caught.value)
+    with pytest.raises(UsageError, match="no variable"):
+        named_ways("library:ring", ALLREDUCE, listing=listing)
+    with pytest.raises(UsageError, match="needs one MPI"):
+        named_ways("library:all", ALLTOALL)
+    assert named_ways("library:ring", ALLTOALL) == ["library:ring"]  # each MPI has its own
+
+
+def test_points_say_the_librarys_algorithm() -> None:
+    (point,) = plan(operations="scan", algorithm="library:smp")
+    asked = point.spec.asked_of_worker()
+    assert asked["library_algorithm"] == "smp"
+    assert "schedule" not in asked
 
 
 def test_other_operations_have_none() -> None:

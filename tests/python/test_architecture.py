@@ -75,7 +75,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     # Settings that are searched by measuring.
     "tuning": BASICS
     | NUMBERS
-    | {"records", "figures", "explain", "launch", "hosts", "study", "report"},
+    | {"records", "figures", "explain", "launch", "hosts", "study", "report", "schedules"},
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "lab", "hosts", "serve"}
     | {"study", "report", "peers"}
@@ -95,7 +95,7 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "subprocess": {"launch", "lab", "simulate"},
     "numpy": NUMBERS
     | {"records", "ranks", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
-    | {"compare", "history", "export", "platforms", "modelling"},
+    | {"compare", "history", "export", "platforms", "modelling", "tuning"},
     "scipy": NUMBERS,
     "orjson": {"records", "report"},
     "pybase64": {"records"},

@@ -39,16 +39,6 @@ std::optional<Prefix> prefix_of(std::string_view name) noexcept {
     return std::nullopt;
 }
 
-// Begun once and left so: MPICH 4.0 loses its list at the interface's end, though MPI goes on, and
-// the process ends at the next question.
-bool tool_interface_begun() {
-    static const bool begun = [] {
-        int provided = 0;
-        return MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
-    }();
-    return begun;
-}
-
 struct Kind {
     int index = 0;
     int bind = 0;
@@ -124,7 +114,7 @@ std::string in_words(const Kind& kind, const std::vector<char>& bytes) {
     } else if (kind.type == MPI_DOUBLE) {
         text = number_at<double>(bytes);
     } else if (kind.type == MPI_C_BOOL) {
-        text = bytes.front() != 0 ? "1" : "0";
+        text.assign(1, bytes.front() != 0 ? '1' : '0');
     }
     int number = 0;
     std::memcpy(&number, bytes.data(), sizeof number);
@@ -152,6 +142,16 @@ std::string value_of(const Kind& kind) {
 }
 
 } // namespace
+
+// Begun once and left so: MPICH 4.0 loses its list at the interface's end, though MPI goes on, and
+// the process ends at the next question.
+bool tool_interface_begun() {
+    static const bool begun = [] {
+        int provided = 0;
+        return MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+    }();
+    return begun;
+}
 
 std::size_t letters_apart(std::string_view one, std::string_view other) {
     std::vector<std::size_t> row(other.size() + 1);

@@ -9,6 +9,9 @@
 
 namespace sonde::mpi {
 
+// Whether the library can be asked at all; begins its interface for that.
+[[nodiscard]] bool tool_interface_begun();
+
 // One variable of the environment. `value` is what the library reads, of an enumeration with its
 // name, as `1 (basic_linear)`; empty where it cannot be read. Of one that the library does not know
 // `nearest` are the names that are most like it, as the environment has them.

@@ -203,8 +203,9 @@ class AskedSchedule(Stored):
 
 @dataclass(frozen=True, kw_only=True)
 class Collective(PointSpec):
-    """An operation of MPI. ``schedule`` is that of ours which does it, as ranks are asked for it;
-    None: the library's own way. ``total_bytes`` are of all ranks' parts, ``windows`` the bounds
+    """An operation of MPI. ``schedule`` is that of ours which does it, as ranks are asked for it,
+    ``library_algorithm`` the library's that it is told to take; neither: the library's own way.
+    ``total_bytes`` are of all ranks' parts, ``windows`` the bounds
     within which windows adapt."""
 
     total_bytes: int | None = None
@@ -216,6 +217,7 @@ class Collective(PointSpec):
     partners: tuple[Pair, ...] | None = None
     window: int | None = None
     schedule: AskedSchedule | None = None
+    library_algorithm: str | None = None
     reduction: str | None = None
     datatype: str | None = None
     cache: str | None = None
@@ -236,7 +238,10 @@ class Collective(PointSpec):
 
     @property
     def by_algorithm(self) -> str:
-        """The name of our schedule that does it; empty for the library's own way."""
+        """The name of our schedule that does it, or of the library's algorithm that it is told to
+        take; empty for the library's own way."""
+        if self.library_algorithm is not None:
+            return f"library:{self.library_algorithm}"
         return self.schedule.algorithm.partition("/")[2] if self.schedule else ""
 
     @property

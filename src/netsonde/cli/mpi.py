@@ -154,20 +154,26 @@ def _blocks(
             **choices[test],
         }
         plain = block_of(test, sizes, given["count"])
-        own |= varied_ways(test, own.pop("algorithm", None), own.get("reduction"))
+        own |= varied_ways(test, own.pop("algorithm", None), own.get("reduction"), given["mpi"])
         made = blocks_like(plain, test, tools, sizes is None, given["time"])
         blocks += [block | own for block in made]
     return blocks
 
 
-def varied_ways(test: str, algorithms: str | None, reduction: str | None) -> dict[str, Any]:
+def varied_ways(
+    test: str, algorithms: str | None, reduction: str | None, mpis: str
+) -> dict[str, Any]:
     """The key ``vary`` of an operation's block. Raises UsageError."""
     if algorithms is None:
         return {}
-    from netsonde.schedules.algorithms import named_ways  # late, as in study_of
+    from netsonde.launch.mpi_ways import listing_of  # late, as in study_of
+    from netsonde.schedules.algorithms import LIBRARY, named_ways
 
     joined_by = REDUCTIONS[cast("ReductionName", reduction or USUAL)]
-    ways = named_ways(algorithms, operations()[test], joined_by.commutes)
+    # Of several MPIs each has its own names: those that are written out are held by the engine.
+    asks = LIBRARY in algorithms and "," not in mpis
+    listing = listing_of(mpis) if asks else None
+    ways = named_ways(algorithms, operations()[test], joined_by.commutes, listing)
     return {"vary": {"algorithm": ways}}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from netsonde.cli import tune_sockets
+from netsonde.cli import tune_mpi, tune_sockets
 
 app = typer.Typer(no_args_is_help=True)
 tune_sockets.register(app)
+tune_mpi.register(app)

@@ -247,7 +247,9 @@ def _is_plain(point: Point) -> bool:
     return is_own_way and between and own.get("ppn") in (None, "1")
 
 
-_OTHER_WAYS = ("like", "threads", "busy", "window", "schedule", "echo", "datatype")
+_OTHER_WAYS = (
+    *("like", "threads", "busy", "window", "schedule", "library_algorithm", "echo", "datatype"),
+)
 
 
 def joining_fit(run: Run, headlines: Headlines) -> LineFit | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from netsonde.catalogue.within import MEMORY, WITHINS
@@ -18,7 +19,12 @@ from netsonde.launch.local import LocalHost
 from netsonde.launch.lone import WorkerSession
 from netsonde.launch.mpi_build import sonde_mpi_for
 from netsonde.launch.mpi_found import Mpi, find_mpi
-from netsonde.launch.mpi_launchers import default_environment, environment_of, launcher_arguments
+from netsonde.launch.mpi_launchers import (
+    FORCED_SETTINGS,
+    default_environment,
+    environment_of,
+    launcher_arguments,
+)
 from netsonde.launch.mpi_leftovers import remove_leftovers
 from netsonde.launch.mpi_places import (
     Pin,
@@ -101,6 +107,13 @@ class MpiSession(WorkerSession):
         found = [record for record in records if record["record"] == "snapshot"]
         return sorted(found, key=lambda record: int(record["rank"]))
 
+    def algorithms(self, operations: Sequence[str]) -> dict[str, list[str]]:
+        """What the library can be told to take for each operation, by its own names; none where it
+        has no variable for that. Raises HostError."""
+        records = self._ask("algorithms", {"operations": list(operations)}, FACTS_TIMEOUT_S)
+        told = next(record["values"] for record in records if record["record"] == "done")
+        return {name: str(told.get(name, "")).split() for name in operations}
+
     def place(self, pin: Pin = "none", share: bool = False) -> Places:
         """Binds ranks to CPUs, as asked, and learns where they are.
 
@@ -161,6 +174,7 @@ def open_mpi(
     share: bool = False,
     threads: int = 1,
     multiple: bool = False,
+    forced: bool = False,
     timeout_s: float = START_TIMEOUT_S,
 ) -> MpiSession:
     """Starts sonde-mpi with ``ranks`` ranks, ``ppn`` a host in turn, and waits until it is ready.
@@ -175,7 +189,8 @@ def open_mpi(
     that the user has set is never touched by those. pin: binds each rank to a CPU, to 0 as
     well (``all``) or not; with share also where a host has fewer CPUs than ranks.
     threads: so many threads of two ranks are to measure at the same time; multiple: MPI is asked to
-    let them.
+    let them. forced: its library is to be told which of its algorithms it takes, for which some
+    have to be prepared at their start.
 
     Raises UsageError for what cannot be asked for, HostError where MPI does not start; nothing of
     it is left then.
@@ -186,6 +201,8 @@ def open_mpi(
         )
     chosen = _check_hosts(hosts)[: -(-ranks // ppn)]
     found = find_mpi(mpi)
+    if forced:
+        found = replace(found, settings=(*FORCED_SETTINGS.get(found.family, ()), *found.settings))
     program = sonde_mpi_for(found)
     names = [host.name for host in chosen] or ["local"]
     if environment is None:

@@ -50,6 +50,11 @@ CROWDED_SETTINGS: Mapping[str, str] = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "4",
 }
 OPENMPI_CROWDED_SETTINGS: Mapping[str, str] = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+# Without rules of a user's, Open MPI decides as it does without this; but its algorithms can then
+# be named for each communicator.
+FORCED_SETTINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "openmpi": (("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),)
+}
 # Who starts netsonde as root wants its ranks as root, too; Open MPI asks for both to be said.
 OPENMPI_ROOT_SETTINGS: Mapping[str, str] = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",

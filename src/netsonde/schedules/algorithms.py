@@ -6,7 +6,8 @@ docs/methods/schedules.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +22,13 @@ NATIVE = "native"
 """The library's own way."""
 ALL = "all"
 """The library's own, and each of ours."""
+LIBRARY = "library:"
+"""How an algorithm of the library's begins that it is told to take: ``library:ring``."""
+LIBRARY_ALL = LIBRARY + ALL
+"""Each that the library lists."""
+_LIBRARY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
+Listing = Callable[[Operation], Sequence[str]]
+"""The names that an MPI library lists for an operation."""
 
 
 @dataclass(frozen=True)
@@ -79,35 +87,73 @@ def algorithms_of(operation: Operation) -> Mapping[str, Algorithm]:
     return {row.name: row for row in ALGORITHMS if row.family == operation.schedules}
 
 
-def named_ways(text: str, operation: Operation, commutes: bool = True) -> list[str]:
-    """``native,pairwise,group-shuffle:4``: each of them; ``all`` stands for the library's own and
-    each of ours, of a reduction that does not commute for those that keep the ranks' order.
+def named_ways(
+    text: str, operation: Operation, commutes: bool = True, listing: Listing | None = None
+) -> list[str]:
+    """``native,pairwise,library:ring``: each of them; ``all`` stands for the library's own way and
+    each of ours, of a reduction that does not commute for those that keep the ranks' order;
+    ``library:all`` for each that ``listing`` names.
 
-    Raises UsageError."""
+    Raises UsageError, also for a name that is not listed."""
     found: list[str] = []
     for part in text.split(","):
         if part == ALL:
             rows = algorithms_of(operation).values()
             found += [NATIVE, *(r.name for r in rows if commutes or not r.commutative)]
+        elif part.startswith(LIBRARY):
+            found += _of_library(part, operation, listing)
         else:
             schedule_of(part, operation)
             found.append(part)
     return list(dict.fromkeys(found))
 
 
+def _of_library(part: str, operation: Operation, listing: Listing | None) -> list[str]:
+    name = library_of(part)
+    if listing is None:
+        if part == LIBRARY_ALL:
+            raise UsageError(
+                f"{part} needs one MPI, which is asked for its names; `netsonde tune algorithms` "
+                "lists them"
+            )
+        return [part]
+    listed = listing(operation)
+    if not listed:
+        raise UsageError(
+            f"{part[:80]!r}: this MPI has no variable that chooses how it does {operation.name}"
+        )
+    if part == LIBRARY_ALL:
+        return [LIBRARY + each for each in listed]
+    if name not in listed:
+        raise UsageError(
+            f"{part[:80]!r} is no algorithm of this MPI for "
+            f"{operation.name}{nearest(str(name), list(listed))}; it has {', '.join(listed)}"
+        )
+    return [part]
+
+
+def library_of(text: str | None) -> str | None:
+    """The name in ``library:NAME``; None for what is none of the library's. Raises UsageError."""
+    if text is None or not text.startswith(LIBRARY):
+        return None
+    name = text.removeprefix(LIBRARY)
+    if not _LIBRARY_NAME.match(name):
+        raise UsageError(f"{text[:80]!r} names no algorithm of a library; write library:ring")
+    return name
+
+
 def schedule_of(text: str | None, operation: Operation) -> AskedSchedule | None:
     """``pairwise`` or ``synchronous-shuffle:segment=1460:permutation=xor``, as a rank is asked for
-    it; None for the library's own way. Raises UsageError."""
-    if text in (None, NATIVE):
+    it; None for the library's own way, or one of those. Raises UsageError."""
+    if text is None or text == NATIVE or library_of(text) is not None:
         return None
-    assert text is not None
     name, *settings = text.split(":")
     known = algorithms_of(operation)
     row = known.get(name)
     if row is None:
         raise UsageError(
             f"{name[:80]!r} is no algorithm for {operation.name}{nearest(name, list(known))}; "
-            f"there are {NATIVE}, {', '.join(known)}, and {ALL}"
+            f"there are {', '.join([NATIVE, *known])}, {ALL}, and {LIBRARY}NAME"
         )
     asked: dict[str, Any] = {}
     for setting in settings:

@@ -28,7 +28,7 @@ from netsonde.operations import operations, parse_pattern
 from netsonde.patterns import MOST_OF_ALL_PAIRS
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
-from netsonde.schedules.algorithms import schedule_of
+from netsonde.schedules.algorithms import library_of, schedule_of
 from netsonde.study.all_pairs import all_pairs_points, many_hosts
 from netsonde.study.measure_table import MeasureTable
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
@@ -333,6 +333,7 @@ def spec_of_block(
         "windows": block.windows.parameters() if block.windows is not None else None,
         "total_bytes": total,
         "schedule": None if known is None else schedule_of(block.algorithm, known),
+        "library_algorithm": None if known is None else library_of(block.algorithm),
         **_of_operation(block),
         **block.of_ranks,
         **like,

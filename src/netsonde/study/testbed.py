@@ -37,6 +37,7 @@ from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import OF_MANY, flows_of
 from netsonde.records.carried import NODE
+from netsonde.schedules.algorithms import library_of
 from netsonde.study.dropped import problems_of
 from netsonde.study.open_sockets import EndHosts, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
@@ -454,6 +455,7 @@ class Testbed:
                     share=table.oversubscribe,
                     threads=self._most_threads if level else 1,
                     multiple=level == "multiple",
+                    forced=self._forces_algorithms,
                 )
         return self._mpi[ppn, level]
 
@@ -473,6 +475,11 @@ class Testbed:
     def _most_threads(self) -> int:
         """Of a rank, in any point: how its MPI is to wait must be the same in all of them."""
         return max((n for block in self._spec.measure for n in block.threads), default=1)
+
+    @property
+    def _forces_algorithms(self) -> bool:
+        """In any point: its MPI is to start in the same way for all of them."""
+        return any(library_of(block.algorithm) is not None for block in self._spec.measure)
 
     def _require_operation(self, name: str, operation: str | None) -> None:
         mpi = find_mpi(name)

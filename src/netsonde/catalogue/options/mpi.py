@@ -235,20 +235,21 @@ _HOW = in_group(
     Option(
         "algorithm",
         WRITTEN,
-        "By what the operation is done: native, the library's own way, or one of our schedules.",
-        wire=("schedule",),
+        "By what the operation is done: native, the library's own way; one of our schedules; or "
+        "library:NAME, an algorithm of the library that it is told to take.",
+        wire=("schedule", "library_algorithm"),
         flag=Flag(
             "--algorithm",
             "NAME,...",
             "Do the operation by one of our schedules over messages, as pairwise or "
-            "group-shuffle:4, each beside native, the library's own way; `all` of them.",
+            "group-shuffle:4, beside native, the library's own way; `all` of them. "
+            "library:NAME is the library's algorithm of that name, library:all each that it lists.",
             usual="native",
         ),
         takers=Takers(
-            "{algorithm} goes with blocking operations that there are schedules of, such as "
-            "allreduce",
-            operations=lambda operation: bool(operation.schedules),
-            lacks="there is no schedule of it",
+            "{algorithm} goes with blocking collectives, such as allreduce",
+            operations=lambda operation: operation.is_collective_call,
+            lacks="it is no blocking collective",
         ),
     ),
     Option(

@@ -1,0 +1,224 @@
+"""Rules in the form that an MPI library reads itself: MPICH's selection file, and the dynamic rules
+of Open MPI's component ``tuned``.
+
+Both have every other call done as before. MPICH's file replaces the choice that is compiled into
+the library, and the library has no other way of saying what that is than its own bytes: it holds
+the choice as JSON text. So ours is that text with rules put in. Open MPI's rules are lists of sizes
+from which an algorithm holds, with 0 for its own choice.
+
+Sources: MPICH 4 and 5, ``src/mpi/coll/src/csel.c``; Open MPI 4 and 5,
+``ompi/mca/coll/tuned/coll_tuned_dynamic_file.c`` (format of version 1: numbers in lines).
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netsonde.errors import HostError, UsageError
+from netsonde.launch.mpi_found import Mpi
+from netsonde.launch.mpi_libraries import libraries_of
+from netsonde.operations import operations
+from netsonde.tuning.mpi.rules import Rule
+
+MPICH_FILE_VARIABLE = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"
+_TEXT = re.compile(rb'\{"collective=[^\0]{100,1000000}\}')
+_OURS = b'"algorithm=MPIR_Alltoall_intra_'
+_INTRA = "comm_type=intra"
+
+OPEN_MPI_NUMBERS: Mapping[str, int] = {
+    **{"allgather": 0, "allgatherv": 1, "allreduce": 2, "alltoall": 3, "alltoallv": 4},
+    **{"alltoallw": 5, "barrier": 6, "bcast": 7, "exscan": 8, "gather": 9, "gatherv": 10},
+    **{"reduce": 11, "reduce_scatter": 12, "reduce_scatter_block": 13, "scan": 14},
+    **{"scatter": 15, "scatterv": 16},
+}
+"""What Open MPI's files call an operation."""
+OPEN_MPI_PER_RANK = frozenset(
+    {"allgather", "alltoall", "gather", "scatter", "reduce_scatter", "reduce_scatter_block"}
+)
+"""Operations whose size is there that of all ranks' parts together."""
+OPEN_MPI_READS = frozenset({*OPEN_MPI_PER_RANK, "allreduce", "bcast", "reduce", "barrier"})
+"""Operations whose rules it looks at, with a size that is known before the call."""
+_OWN_CHOICE = "0 0 0"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A library's file: ``suffix`` of its name and its ``content``; ``settings`` make the library
+    read it, with ``{path}`` in them. ``unsaid`` are rules that such a file cannot hold, each with
+    the reason."""
+
+    suffix: str
+    content: str
+    settings: tuple[tuple[str, str], ...]
+    unsaid: Mapping[Rule, str]
+
+    def settings_for(self, path: Path) -> tuple[tuple[str, str], ...]:
+        return tuple((name, value.format(path=path)) for name, value in self.settings)
+
+
+def write_for(mpi: Mpi, rules: Sequence[Rule], numbers: Mapping[str, Sequence[str]]) -> Written:
+    """The rules of the library's own algorithms, for an MPI. ``numbers`` has of each operation the
+    names that the library lists, in the order of their numbers from 1.
+
+    Raises HostError where the library's own choice is not found in it, UsageError for a family that
+    has no such file.
+    """
+    own = [rule for rule in rules if rule.library_algorithm is not None]
+    if mpi.family == "openmpi":
+        return _for_open_mpi(own, numbers)
+    if mpi.family == "mpich":
+        return _for_mpich(own, built_in_choice(mpi))
+    raise UsageError(
+        f"{mpi.title} reads no file of rules that netsonde knows; obey them by netsonde's library"
+    )
+
+
+# MPICH.
+
+
+def built_in_choice(mpi: Mpi) -> dict[str, Any]:
+    """The tree by which an MPICH chooses, as it lies in its library. Raises HostError."""
+    for library in libraries_of(mpi):
+        if (found := _tree_in(library, library.stat().st_mtime_ns)) is not None:
+            return json.loads(found)  # type: ignore[no-any-return]
+    raise HostError(
+        f"the library of {mpi.title} does not hold the text by which it chooses algorithms, so "
+        "that no file can be written that leaves all other calls as they are"
+    )
+
+
+@cache
+def _tree_in(library: Path, _changed_ns: int) -> str | None:
+    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        for found in _TEXT.finditer(text):
+            if _OURS in found[0]:
+                try:
+                    json.loads(found[0])
+                except ValueError:
+                    continue
+                return found[0].decode()
+    return None
+
+
+def _for_mpich(rules: Sequence[Rule], tree: dict[str, Any]) -> Written:
+    unsaid: dict[Rule, str] = {}
+    for name in dict.fromkeys(rule.operation for rule in rules):
+        own = [rule for rule in rules if rule.operation == name]
+        unsaid |= {
+            rule: "MPICH's file does not tell ranks of one host from others"
+            for rule in own
+            if rule.ranks_per_host is not None and _has_other_places(rule, own)
+        }
+        said = [rule for rule in own if rule not in unsaid]
+        key = f"collective={name}"
+        if key not in tree or _INTRA not in tree[key]:
+            unsaid |= dict.fromkeys(said, f"this MPICH has no choice between algorithms of {name}")
+            continue
+        tree[key][_INTRA] = _with_rules(tree[key][_INTRA], said, operations()[name].reduces)
+    return Written(".json", json.dumps(tree), ((MPICH_FILE_VARIABLE, "{path}"),), unsaid)
+
+
+def _has_other_places(rule: Rule, rules: Sequence[Rule]) -> bool:
+    return any(
+        other.ranks == rule.ranks and other.ranks_per_host != rule.ranks_per_host for other in rules
+    )
+
+
+def _with_rules(own: dict[str, Any], rules: Sequence[Rule], reduces: bool) -> dict[str, Any]:
+    """A branch of the tree with rules before the library's own choice, where they were measured:
+    not in place, with operations of MPI that commute, for at least as many elements as ranks."""
+    if "is_sendbuf_inplace=no" in own:
+        return {
+            **own,
+            "is_sendbuf_inplace=no": _with_rules(own["is_sendbuf_inplace=no"], rules, reduces),
+        }
+    ruled = _by_ranks(own, rules)
+    if not reduces:
+        return ruled
+    return {
+        "is_commutative=no": own,
+        "is_commutative=yes": {
+            "is_op_built_in=no": own,
+            "is_op_built_in=yes": {"count<pow2": own, "count=any": ruled},
+        },
+    }
+
+
+def _by_ranks(own: dict[str, Any], rules: Sequence[Rule]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for ranks in sorted({rule.ranks for rule in rules}):
+        found[f"comm_size<{ranks}"] = own
+        found[f"comm_size<={ranks}"] = _by_size(own, [r for r in rules if r.ranks == ranks])
+    return {**found, "comm_size=any": own}
+
+
+def _by_size(own: dict[str, Any], rules: Sequence[Rule]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for rule in sorted(rules, key=lambda rule: rule.from_bytes):
+        if rule.from_bytes > 0:
+            found.setdefault(f"avg_msg_size<{rule.from_bytes}", own)
+        end = "avg_msg_size=any" if rule.to_bytes is None else f"avg_msg_size<={rule.to_bytes}"
+        function = f"MPIR_{rule.operation.capitalize()}_intra_{rule.library_algorithm}"
+        found[end] = {f"algorithm={function}": {}}
+    found.setdefault("avg_msg_size=any", own)
+    return found
+
+
+# Open MPI.
+
+
+def _for_open_mpi(rules: Sequence[Rule], numbers: Mapping[str, Sequence[str]]) -> Written:
+    unsaid: dict[Rule, str] = {}
+    for rule in rules:
+        if rule.operation not in OPEN_MPI_READS:
+            unsaid[rule] = f"Open MPI looks at no rules for {rule.operation}"
+        elif rule.library_algorithm not in numbers.get(rule.operation, ()):
+            unsaid[rule] = f"this Open MPI does not list {rule.library_algorithm}"
+        elif rule.ranks_per_host is not None and _has_other_places(
+            rule, [r for r in rules if r.operation == rule.operation]
+        ):
+            unsaid[rule] = "Open MPI's file does not tell ranks of one host from others"
+    said = [rule for rule in rules if rule not in unsaid]
+    named = sorted({rule.operation for rule in said}, key=OPEN_MPI_NUMBERS.__getitem__)
+    lines = [f"{len(named)} # operations"]
+    for name in named:
+        lines += [f"{OPEN_MPI_NUMBERS[name]} # {name}"]
+        lines += _communicators([r for r in said if r.operation == name], numbers[name])
+    settings = (
+        ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
+        ("OMPI_MCA_coll_tuned_dynamic_rules_filename", "{path}"),
+    )
+    return Written(".conf", "\n".join(lines) + "\n", settings, unsaid)
+
+
+def _communicators(rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
+    """An entry holds from its number of ranks to that of the next; so one more ends it."""
+    ranks = sorted({rule.ranks for rule in rules})
+    ends = [number + 1 for number in ranks if number + 1 not in ranks]
+    lines = [f"{len(ranks) + len(ends)} # numbers of ranks"]
+    for number in sorted((*ranks, *ends)):
+        lines.append(f"{number} # ranks")
+        lines += _sizes([rule for rule in rules if rule.ranks == number], names)
+    return lines
+
+
+def _sizes(rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
+    """Sizes from which an algorithm holds: its number, a fan-out and a segment of no say."""
+    from_bytes: dict[int, str] = {0: _OWN_CHOICE}
+    for rule in sorted(rules, key=lambda rule: rule.from_bytes):
+        times = rule.ranks if rule.operation in OPEN_MPI_PER_RANK else 1
+        number = 1 + list(names).index(str(rule.library_algorithm))
+        from_bytes[rule.from_bytes * times] = f"{number} 0 0"
+        if rule.to_bytes is not None:
+            from_bytes[rule.to_bytes * times + 1] = _OWN_CHOICE
+    lines = [f"{len(from_bytes)} # sizes"]
+    for size, entry in sorted(from_bytes.items()):
+        lines.append(f"{size} {entry}")
+    return lines

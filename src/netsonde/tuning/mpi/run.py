@@ -1,0 +1,144 @@
+"""A tuning from beginning to end: asks the library, measures within a budget, writes rules, a
+page and the library's own file into one directory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from netsonde.errors import HostError, UsageError
+from netsonde.launch.mpi_found import find_mpi
+from netsonde.launch.mpi_ways import library_ways
+from netsonde.operations import operations
+from netsonde.records.rundir import new_run_directory
+from netsonde.schedules.algorithms import ALL, LIBRARY, LIBRARY_ALL, named_ways
+from netsonde.tuning.mpi.bench import Job, StudyBench
+from netsonde.tuning.mpi.candidates import Cell
+from netsonde.tuning.mpi.choose import rules_of
+from netsonde.tuning.mpi.library_files import Written, write_for
+from netsonde.tuning.mpi.rules import Rules
+from netsonde.tuning.mpi.search import Found, Wanted, search
+
+USUAL_OPERATIONS = ("alltoall", "allreduce", "bcast")
+USUAL_SIZES = "64..256k"
+USUAL_WAYS = f"{ALL},{LIBRARY_ALL}"
+RULES_NAME = "rules.json"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``sizes`` are bytes as ``netsonde mpi`` has them; ``ways`` as behind ``--algorithm``."""
+
+    job: Job
+    operations: tuple[str, ...]
+    sizes: tuple[int, ...]
+    ranks: tuple[int, ...]
+    ppn: tuple[int, ...]
+    budget_ns: int
+    least_gain: float
+    ways: str = USUAL_WAYS
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What was found, and where it was written. ``library_file`` is None where the library has none
+    or no rule is for it; ``unsaid`` says why, in a sentence."""
+
+    directory: Path
+    title: str
+    found: Found
+    rules: Rules
+    library_file: Path | None
+    library_settings: tuple[tuple[str, str], ...]
+    unsaid: str
+    sampled: int
+
+
+def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], None]) -> Tuned:
+    """Raises UsageError for what cannot be asked for, HostError where nothing could be measured."""
+    mpi = find_mpi(asked.job.mpi)
+    ways = ways_of(asked)
+    cells = cells_of(asked)
+    seed = random.SystemRandom().randrange(2**40) if asked.seed is None else asked.seed
+    directory = new_run_directory(out, "tune-mpi")
+    bench = StudyBench(asked.job, directory, seed, command, say)
+    ranks = max(asked.ranks)
+    link = bench.link(ranks, max(asked.ppn))
+    wanted = Wanted(cells, ways, asked.budget_ns, asked.least_gain, seed, link)
+    found = search(bench, wanted, say)
+    if not found.times:
+        raise HostError(next(iter(found.failures.values()), "nothing was measured"))
+    winners = found.winners
+    measured = list(found.leaders)
+    rules = Rules(
+        rules_of(winners, measured, bool(asked.job.hosts)), _made(asked, mpi.title, bench)
+    )
+    rules.write(directory / RULES_NAME)
+    written, path, unsaid = _library_file(asked, rules, directory)
+    settings = written.settings_for(path) if written is not None and path is not None else ()
+    return Tuned(
+        directory, mpi.title, found, rules, path, settings, unsaid,
+        sum(len(p.sampled) for p in found.pruned.values()),
+    )  # fmt: skip
+
+
+def ways_of(asked: Asked) -> dict[str, list[str]]:
+    """Of each operation, native first. Raises UsageError and HostError."""
+    listed = library_ways(asked.job.mpi)
+    found = {}
+    for name in asked.operations:
+        operation = operations().get(name)
+        if operation is None or not operation.is_collective_call:
+            raise UsageError(f"{name[:40]!r} is no blocking collective, such as alltoall")
+        text = asked.ways
+        if not listed.get(name):  # then only ours and the library's choice
+            text = ",".join(part for part in text.split(",") if not part.startswith(LIBRARY)) or ALL
+        ways = named_ways(text, operation, listing=lambda o: listed.get(o.name, []))
+        found[name] = list(dict.fromkeys(["native", *ways]))
+    return found
+
+
+def cells_of(asked: Asked) -> tuple[Cell, ...]:
+    """Each operation at each size that it takes, ranks and ranks on a host."""
+    found = set()
+    for name in asked.operations:
+        operation = operations()[name]
+        sizes = asked.sizes if operation.fixed_bytes is None else (operation.fixed_bytes,)
+        for size in sizes:
+            whole = max(size // operation.multiple_bytes, 1) * operation.multiple_bytes
+            size = whole if operation.fixed_bytes is None else size
+            found |= {Cell(name, ranks, ppn, size) for ranks in asked.ranks for ppn in asked.ppn}
+    return tuple(sorted(found))
+
+
+def _made(asked: Asked, title: str, bench: StudyBench) -> dict[str, Any]:
+    return {
+        "by": "netsonde tune mpi",
+        "at_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        "mpi": asked.job.mpi,
+        "library": title,
+        "hosts": list(asked.job.hosts),
+        "within": asked.job.within,
+        "runs": [str(path) for path in bench.runs],
+    }
+
+
+def _library_file(
+    asked: Asked, rules: Rules, directory: Path
+) -> tuple[Written | None, Path | None, str]:
+    of_library = [rule for rule in rules.rules if rule.library_algorithm is not None]
+    if not of_library:
+        return None, None, ""
+    mpi = find_mpi(asked.job.mpi)
+    try:
+        written = write_for(mpi, of_library, library_ways(asked.job.mpi))
+    except (HostError, UsageError) as error:
+        return None, None, str(error)
+    path = directory.absolute() / f"{mpi.family}-rules{written.suffix}"
+    path.write_text(written.content)
+    return written, path, "; ".join(dict.fromkeys(written.unsaid.values()))

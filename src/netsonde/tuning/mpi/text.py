@@ -1,0 +1,225 @@
+"""A tuning and a proof in words and tables of 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from netsonde.schedules.algorithms import NATIVE
+from netsonde.tuning.mpi.candidates import Cell
+from netsonde.tuning.mpi.choose import Verdict, median_ns
+from netsonde.tuning.mpi.patterns import Seen
+from netsonde.tuning.mpi.prove import Proof
+from netsonde.tuning.mpi.rules import Rule, needs_drop_in
+from netsonde.tuning.mpi.run import RULES_NAME, Tuned
+from netsonde.units import format_count, format_size, format_time
+
+WIDTH = 80
+
+
+def wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def place(cell: Cell, has_hosts: bool) -> str:
+    """``alltoall, 16 ranks, 2 on a host``."""
+    beside = f", {cell.ppn} on a host" if has_hosts else ""
+    return f"{cell.operation}, {cell.ranks} ranks{beside}"
+
+
+def gain_in_words(verdict: Verdict | None) -> str:
+    """``0.62 [0.58, 0.70]`` of native's time."""
+    if verdict is None or verdict.ratio is None:
+        return "not measured again"
+    if verdict.low is None or verdict.high is None:
+        return f"{verdict.ratio:.2f} [too few pairs]"
+    return f"{verdict.ratio:.2f} [{verdict.low:.2f}, {verdict.high:.2f}]"
+
+
+def tuned_lines(tuned: Tuned, has_hosts: bool) -> Iterator[str]:
+    """Who wins where, crossovers, what the model left out, and what to do next."""
+    found = tuned.found
+    yield from wrapped(
+        f"{tuned.title}. Of each size the fastest way of a survey, and its time over that of the "
+        "library's own choice, with the 95 % interval of fresh launches in pairs. A star: a rule."
+    )
+    before = ""
+    for cell, way in sorted(found.leaders.items()):
+        if (here := place(cell, has_hosts)) != before:
+            yield from ("", here, f"{'size':>9}  {'native':>9}  {'fastest':<34}time over native")
+            before = here
+        native = format_time(median_ns(found.times[cell][NATIVE]))
+        verdict = found.verdicts.get(cell)
+        star = "*" if verdict is not None and verdict.is_faster else " "
+        words = "" if way == NATIVE else gain_in_words(verdict)
+        yield f"{format_size(cell.size_bytes):>9}  {native:>9} {star}{way:<34}{words}".rstrip()
+    yield ""
+    yield from _crossovers(tuned)
+    yield from _pruned(tuned)
+    for note in found.notes:
+        yield from wrapped(f"Note: {note}.")
+    yield from _failures(tuned)
+    yield from _what_now(tuned)
+
+
+def _crossovers(tuned: Tuned) -> Iterator[str]:
+    for each in tuned.found.crossovers:
+        about = (
+            ""
+            if each.estimate_bytes is None
+            else f", near {format_size(round(each.estimate_bytes))}"
+        )
+        yield from wrapped(
+            f"{each.cell.operation}, {each.cell.ranks} ranks: from {each.before} to {each.after} "
+            f"between {format_size(each.low_bytes)} and {format_size(each.high_bytes)}{about}."
+        )
+
+
+def _pruned(tuned: Tuned) -> Iterator[str]:
+    out = sum(len(p.left_out) for p in tuned.found.pruned.values())
+    sampled = tuned.found.sampled
+    if not out + sampled:
+        return
+    missed = tuned.found.missed
+    yield from wrapped(
+        f"The model left out {out + sampled} of what could be measured; a sample of {sampled} was "
+        f"measured all the same, and {len(missed)} of it led its size."
+    )
+
+
+def _failures(tuned: Tuned) -> Iterator[str]:
+    by_way: dict[tuple[str, str], str] = {}
+    for (cell, way), why in tuned.found.failures.items():
+        by_way.setdefault((cell.operation, way), why)
+    if by_way:
+        yield f"Not measured: {format_count(len(by_way), 'way')}."
+    for (operation, way), why in sorted(by_way.items()):
+        yield from textwrap.wrap(
+            f"{operation} by {way}: {' '.join(why.split())[:160]}", WIDTH,
+            initial_indent="  ", subsequent_indent="    ",
+        )  # fmt: skip
+
+
+def _what_now(tuned: Tuned) -> Iterator[str]:
+    rules = tuned.rules.rules
+    path = tuned.directory / RULES_NAME
+    if not rules:
+        yield from wrapped(
+            "No rule: nowhere is it proven that another way is faster than the library's own."
+        )
+        return
+    ours = sum(needs_drop_in(rule) for rule in rules)
+    yield from wrapped(
+        f"{format_count(len(rules), 'rule')}, {len(rules) - ours} of them for the library itself "
+        f"and {ours} for netsonde's library: {path}"
+    )
+    if tuned.unsaid:
+        yield from wrapped(f"Not in the library's file: {tuned.unsaid}.")
+    yield f"Prove them in fresh launches: netsonde tune prove {path}"
+
+
+def rule_in_words(rule: Rule) -> str:
+    """``alltoall, 16 ranks, 64 to 4096: library:brucks``."""
+    end = "on" if rule.to_bytes is None else f"to {format_size(rule.to_bytes)}"
+    beside = "" if rule.ranks_per_host is None else f", {rule.ranks_per_host} on a host"
+    return (
+        f"{rule.operation}, {rule.ranks} ranks{beside}, {format_size(rule.from_bytes)} {end}: "
+        f"{rule.algorithm}"
+    )
+
+
+def proof_lines(proof: Proof, rules: Sequence[Rule]) -> Iterator[str]:
+    """Each rule with its gain at each size, whether it is obeyed, and what was struck out."""
+    obeyed = {each.rule: each for each in proof.obeyed}
+    for rule in rules:
+        yield rule_in_words(rule)
+        if rule in obeyed:
+            yield from textwrap.wrap(
+                obeyed[rule].words, WIDTH, initial_indent="  ", subsequent_indent="  "
+            )
+        for size, verdict in sorted(proof.verdicts.get(rule, {}).items()):
+            yield f"  {format_size(size):>9}  {gain_in_words(verdict)} of the untuned time"
+        if rule in proof.struck:
+            yield from textwrap.wrap(
+                f"struck out: {proof.struck[rule]}", WIDTH,
+                initial_indent="  ", subsequent_indent="  ",
+            )  # fmt: skip
+    yield ""
+    yield f"{len(proof.kept)} of {format_count(len(rules), 'rule')} kept."
+
+
+def pattern_lines(operation: str, seen: Sequence[Seen], size_bytes: int) -> Iterator[str]:
+    """Ways of an operation by whom they send how much."""
+    yield f"{operation}, {format_size(size_bytes)} bytes"
+    yield f"  {'way':<36}{'partners':>8}{'sent':>8}  the same as"
+    for each in seen:
+        if each.pattern is None:
+            yield from textwrap.wrap(
+                f"{each.way}: {' '.join(each.why.split())[:200]}", WIDTH,
+                initial_indent="  ", subsequent_indent="    ",
+            )  # fmt: skip
+            continue
+        first = f"{each.same_as[0]}" if each.same_as else ""
+        more = f" and {len(each.same_as) - 1} more" if len(each.same_as) > 1 else ""
+        pattern = each.pattern
+        yield (
+            f"  {each.way:<36}{pattern.partners:>8}{pattern.sizes:>8.2f}  {first}{more}".rstrip()
+        )
+
+
+def tuned_document(tuned: Tuned) -> dict[str, Any]:
+    """For --json."""
+    found = tuned.found
+    return {
+        "directory": str(tuned.directory),
+        "library": tuned.title,
+        "rules": [rule.as_json() for rule in tuned.rules.rules],
+        "cells": [
+            {
+                "operation": cell.operation,
+                "ranks": cell.ranks,
+                "ranks_per_host": cell.ppn,
+                "size_bytes": cell.size_bytes,
+                "fastest": way,
+                "median_ns": {w: median_ns(t) for w, t in found.times[cell].items() if t},
+                "verdict": _verdict(found.verdicts.get(cell)),
+            }
+            for cell, way in sorted(found.leaders.items())
+        ],
+        "left_out_by_the_model": sum(len(p.left_out) for p in found.pruned.values()),
+        "sampled_of_it": found.sampled,
+        "sampled_that_led": len(found.missed),
+        "notes": found.notes,
+        "library_file": None if tuned.library_file is None else str(tuned.library_file),
+    }
+
+
+def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
+    if verdict is None:
+        return None
+    return {
+        "pairs": verdict.pairs,
+        "ratio": verdict.ratio,
+        "low": verdict.low,
+        "high": verdict.high,
+    }
+
+
+def proof_document(proof: Proof, rules: Sequence[Rule]) -> dict[str, Any]:
+    """For --json."""
+    obeyed = {each.rule: each.is_obeyed for each in proof.obeyed}
+    return {
+        "rules": [
+            {
+                **rule.as_json(),
+                "obeyed": obeyed.get(rule),
+                "gains": {
+                    str(size): _verdict(v) for size, v in proof.verdicts.get(rule, {}).items()
+                },
+                "struck_out": proof.struck.get(rule),
+            }
+            for rule in rules
+        ],
+        "kept": [rule.as_json() for rule in proof.kept],
+    }
