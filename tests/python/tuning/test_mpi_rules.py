@@ -13,7 +13,7 @@ from netsonde.errors import UsageError
 from netsonde.launch.mpi_found import Mpi
 from netsonde.tuning.mpi import applied, library_files
 from netsonde.tuning.mpi.apply import apply_rules
-from netsonde.tuning.mpi.library_files import write_for
+from netsonde.tuning.mpi.library_files import BuiltIn, write_for
 from netsonde.tuning.mpi.rules import Rule, Rules, read_rules
 
 RING = Rule("allgather", 8, None, 1024, 65536, "library:ring")
@@ -111,8 +111,34 @@ OWN = {
         },
         "comm_type=inter": {"algorithm=MPIR_Alltoall_inter_y": {}},
     },
-    "collective=allreduce": {"comm_type=intra": {"algorithm=MPIR_Allreduce_intra_ring": {}}},
+    "collective=allreduce": {
+        "comm_type=intra": {
+            "is_commutative=no": {"algorithm=MPIR_Allreduce_intra_ring": {}},
+            "is_commutative=yes": {
+                "is_op_built_in=no": {"algorithm=MPIR_Allreduce_intra_ring": {}},
+                "is_op_built_in=yes": {
+                    "count<pow2": {"algorithm=MPIR_Allreduce_intra_ring": {}},
+                    "count=any": {"algorithm=MPIR_Allreduce_intra_tree": {}},
+                },
+            },
+        }
+    },
+    "collective=reduce_scatter": {
+        "comm_type=intra": {"algorithm=MPIR_Reduce_scatter_intra_pairwise": {}}
+    },
 }
+
+
+FUNCTIONS = frozenset(
+    {
+        *(
+            "MPIR_Alltoall_intra_brucks",
+            "MPIR_Alltoall_intra_scattered",
+            "MPIR_Alltoall_allcomm_nb",
+        ),
+        *("MPIR_Allreduce_intra_recursive_doubling", "MPIR_Reduce_scatter_intra_recursive_halving"),
+    }
+)
 
 
 def chosen(tree: Any, ranks: int, size: int, facts: set[str] = frozenset()) -> str:  # type: ignore[assignment]
@@ -147,7 +173,9 @@ def _holds(key: str, values: dict[str, int], facts: set[str]) -> bool:
 def test_mpich_gets_its_own_choice_with_rules_in_it(
     monkeypatch: pytest.MonkeyPatch, ranks: int, size: int, expected: str
 ) -> None:
-    monkeypatch.setattr(library_files, "built_in_choice", lambda _: json.loads(json.dumps(OWN)))
+    monkeypatch.setattr(
+        library_files, "built_in_choice", lambda _: BuiltIn(json.loads(json.dumps(OWN)), FUNCTIONS)
+    )
     rules = [
         BRUCK,
         Rule("alltoall", 8, None, 4096, 8192, "library:scattered"),
@@ -162,12 +190,32 @@ def test_mpich_gets_its_own_choice_with_rules_in_it(
     assert "comm_type=inter" in tree["collective=alltoall"]
 
 
+def test_mpich_is_told_only_of_functions_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends at its start for a name that it does not know."""
+    monkeypatch.setattr(
+        library_files, "built_in_choice", lambda _: BuiltIn(json.loads(json.dumps(OWN)), FUNCTIONS)
+    )
+    lacking = Rule("alltoall", 8, None, 0, 64, "library:no_such")
+    other = Rule("scan", 8, None, 0, 64, "library:smp")
+    any_group = Rule("alltoall", 8, None, 128, 256, "library:nb")
+    found = write_for(MPICH, [lacking, other, any_group], {})
+    assert set(found.unsaid) == {lacking, other}
+    assert "MPIR_Alltoall_allcomm_nb" in found.content
+    assert "no_such" not in found.content
+
+
 def test_mpich_reduces_as_before_where_it_was_not_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(library_files, "built_in_choice", lambda _: json.loads(json.dumps(OWN)))
+    monkeypatch.setattr(
+        library_files, "built_in_choice", lambda _: BuiltIn(json.loads(json.dumps(OWN)), FUNCTIONS)
+    )
     rule = Rule("allreduce", 8, None, 64, 256, "library:recursive_doubling")
-    tree = json.loads(write_for(MPICH, [rule], {}).content)
+    scattered = Rule("reduce_scatter", 8, None, 64, 256, "library:recursive_halving")
+    tree = json.loads(write_for(MPICH, [rule, scattered], {}).content)
+    asked = json.dumps(tree["collective=reduce_scatter"])  # whose own choice asks for none of these
+    assert "recursive_halving" in asked
+    assert not any(word in asked for word in ("commutative", "built_in", "count"))
     intra = tree["collective=allreduce"]["comm_type=intra"]
     usual = {"is_commutative=yes", "is_op_built_in=yes"}
     assert chosen(intra, 8, 64, usual) == "recursive_doubling"

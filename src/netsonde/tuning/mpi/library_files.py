@@ -24,13 +24,20 @@ from typing import Any
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.mpi_found import Mpi
 from netsonde.launch.mpi_libraries import libraries_of
-from netsonde.operations import operations
 from netsonde.tuning.mpi.rules import Rule
 
 MPICH_FILE_VARIABLE = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"
 _TEXT = re.compile(rb'\{"collective=[^\0]{100,1000000}\}')
+_FUNCTION = re.compile(rb"algorithm=(MPIR_[A-Za-z0-9_]{1,100})")
 _OURS = b'"algorithm=MPIR_Alltoall_intra_'
 _INTRA = "comm_type=intra"
+MPICH_SIZES: Mapping[str, str] = {
+    **dict.fromkeys(("alltoall", "allreduce", "bcast", "reduce"), "avg_msg_size"),
+    **dict.fromkeys(("allgather", "allgatherv", "gather", "scatter"), "total_msg_size"),
+    **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), "total_msg_size"),
+}
+"""By what MPICH's tree tells the sizes of an operation: ``total`` is of all ranks' parts. It ends
+at a call where it has no such number."""
 
 OPEN_MPI_NUMBERS: Mapping[str, int] = {
     **{"allgather": 0, "allgatherv": 1, "allreduce": 2, "alltoall": 3, "alltoallv": 4},
@@ -83,11 +90,28 @@ def write_for(mpi: Mpi, rules: Sequence[Rule], numbers: Mapping[str, Sequence[st
 # MPICH.
 
 
-def built_in_choice(mpi: Mpi) -> dict[str, Any]:
-    """The tree by which an MPICH chooses, as it lies in its library. Raises HostError."""
+@dataclass(frozen=True)
+class BuiltIn:
+    """What lies in the library of an MPICH: the ``tree`` by which it chooses, and the names of all
+    ``functions`` that a tree may name."""
+
+    tree: dict[str, Any]
+    functions: frozenset[str]
+
+    def function_for(self, rule: Rule) -> str | None:
+        """Of communicators of one group, or of any."""
+        for kind in ("intra", "allcomm"):
+            name = f"MPIR_{rule.operation.capitalize()}_{kind}_{rule.library_algorithm}"
+            if name in self.functions:
+                return name
+        return None
+
+
+def built_in_choice(mpi: Mpi) -> BuiltIn:
+    """Raises HostError where the library does not hold it."""
     for library in libraries_of(mpi):
-        if (found := _tree_in(library, library.stat().st_mtime_ns)) is not None:
-            return json.loads(found)  # type: ignore[no-any-return]
+        if (found := _read(library, library.stat().st_mtime_ns)) is not None:
+            return BuiltIn(json.loads(found[0]), found[1])
     raise HostError(
         f"the library of {mpi.title} does not hold the text by which it chooses algorithms, so "
         "that no file can be written that leaves all other calls as they are"
@@ -95,33 +119,35 @@ def built_in_choice(mpi: Mpi) -> dict[str, Any]:
 
 
 @cache
-def _tree_in(library: Path, _changed_ns: int) -> str | None:
+def _read(library: Path, _changed_ns: int) -> tuple[str, frozenset[str]] | None:
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        functions = frozenset(found[1].decode() for found in _FUNCTION.finditer(text))
         for found in _TEXT.finditer(text):
             if _OURS in found[0]:
                 try:
                     json.loads(found[0])
                 except ValueError:
                     continue
-                return found[0].decode()
+                return found[0].decode(), functions
     return None
 
 
-def _for_mpich(rules: Sequence[Rule], tree: dict[str, Any]) -> Written:
+def _for_mpich(rules: Sequence[Rule], own: BuiltIn) -> Written:
     unsaid: dict[Rule, str] = {}
+    tree = own.tree
     for name in dict.fromkeys(rule.operation for rule in rules):
-        own = [rule for rule in rules if rule.operation == name]
-        unsaid |= {
-            rule: "MPICH's file does not tell ranks of one host from others"
-            for rule in own
-            if rule.ranks_per_host is not None and _has_other_places(rule, own)
-        }
-        said = [rule for rule in own if rule not in unsaid]
+        of_it = [rule for rule in rules if rule.operation == name]
         key = f"collective={name}"
-        if key not in tree or _INTRA not in tree[key]:
-            unsaid |= dict.fromkeys(said, f"this MPICH has no choice between algorithms of {name}")
+        if name not in MPICH_SIZES or key not in tree or _INTRA not in tree[key]:
+            unsaid |= dict.fromkeys(of_it, f"this MPICH does not choose algorithms of {name}")
             continue
-        tree[key][_INTRA] = _with_rules(tree[key][_INTRA], said, operations()[name].reduces)
+        for rule in of_it:
+            if own.function_for(rule) is None:
+                unsaid[rule] = f"this MPICH's file has no {rule.library_algorithm} for {name}"
+            elif rule.ranks_per_host is not None and _has_other_places(rule, of_it):
+                unsaid[rule] = "MPICH's file does not tell ranks of one host from others"
+        said = {rule: str(own.function_for(rule)) for rule in of_it if rule not in unsaid}
+        tree[key][_INTRA] = _with_rules(tree[key][_INTRA], said)
     return Written(".json", json.dumps(tree), ((MPICH_FILE_VARIABLE, "{path}"),), unsaid)
 
 
@@ -131,44 +157,60 @@ def _has_other_places(rule: Rule, rules: Sequence[Rule]) -> bool:
     )
 
 
-def _with_rules(own: dict[str, Any], rules: Sequence[Rule], reduces: bool) -> dict[str, Any]:
-    """A branch of the tree with rules before the library's own choice, where they were measured:
-    not in place, with operations of MPI that commute, for at least as many elements as ranks."""
-    if "is_sendbuf_inplace=no" in own:
-        return {
-            **own,
-            "is_sendbuf_inplace=no": _with_rules(own["is_sendbuf_inplace=no"], rules, reduces),
-        }
-    ruled = _by_ranks(own, rules)
-    if not reduces:
-        return ruled
-    return {
-        "is_commutative=no": own,
-        "is_commutative=yes": {
-            "is_op_built_in=no": own,
-            "is_op_built_in=yes": {"count<pow2": own, "count=any": ruled},
-        },
-    }
+Functions = Mapping[Rule, str]
 
 
-def _by_ranks(own: dict[str, Any], rules: Sequence[Rule]) -> dict[str, Any]:
+_OF_COMMUNICATOR = ("comm_size", "comm_hierarchy", "is_node_consecutive", "comm_avg_ppn")
+_GUARDS = (
+    ("is_sendbuf_inplace=no", "is_sendbuf_inplace=yes"),
+    ("is_commutative=yes", "is_commutative=no"),
+    ("is_op_built_in=yes", "is_op_built_in=no"),
+    ("count=any", "count<pow2"),
+)
+"""What rules were measured under, and the branch beside it, which must come first where its name is
+one that holds for all. MPICH knows each only for operations whose own choice asks for it."""
+
+
+def _with_rules(own: dict[str, Any], rules: Functions) -> dict[str, Any]:
+    """A branch of the tree with rules before the library's own choice. Questions about the
+    communicator stay above all others: MPICH answers them once, when it makes the communicator, and
+    below others it does not."""
     found: dict[str, Any] = {}
     for ranks in sorted({rule.ranks for rule in rules}):
+        of_it = {rule: function for rule, function in rules.items() if rule.ranks == ranks}
         found[f"comm_size<{ranks}"] = own
-        found[f"comm_size<={ranks}"] = _by_size(own, [r for r in rules if r.ranks == ranks])
+        found[f"comm_size<={ranks}"] = _below_places(own, of_it)
     return {**found, "comm_size=any": own}
 
 
-def _by_size(own: dict[str, Any], rules: Sequence[Rule]) -> dict[str, Any]:
+def _below_places(own: dict[str, Any], rules: Functions) -> dict[str, Any]:
+    if all(key.startswith(_OF_COMMUNICATOR) for key in own):
+        return {key: _below_places(branch, rules) for key, branch in own.items()}
+    return _guarded(own, _by_size(own, rules))
+
+
+def _guarded(own: dict[str, Any], ruled: dict[str, Any]) -> dict[str, Any]:
+    """Rules where they were measured: not in place, with operations of MPI that commute, for at
+    least as many elements as ranks."""
+    text = json.dumps(own)
+    for inside, outside in reversed(_GUARDS):
+        if outside in text:
+            ruled = {outside: own, inside: ruled}
+    return ruled
+
+
+def _by_size(own: dict[str, Any], rules: Functions) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for rule in sorted(rules, key=lambda rule: rule.from_bytes):
+        size = MPICH_SIZES[rule.operation]
+        times = rule.ranks if size.startswith("total") else 1
         if rule.from_bytes > 0:
-            found.setdefault(f"avg_msg_size<{rule.from_bytes}", own)
-        end = "avg_msg_size=any" if rule.to_bytes is None else f"avg_msg_size<={rule.to_bytes}"
-        function = f"MPIR_{rule.operation.capitalize()}_intra_{rule.library_algorithm}"
-        found[end] = {f"algorithm={function}": {}}
-    found.setdefault("avg_msg_size=any", own)
-    return found
+            found.setdefault(f"{size}<{rule.from_bytes * times}", own)
+        end = f"{size}=any" if rule.to_bytes is None else f"{size}<={rule.to_bytes * times}"
+        found[end] = {f"algorithm={rules[rule]}": {}}
+        if rule.to_bytes is None:
+            return found
+    return {**found, f"{MPICH_SIZES[next(iter(rules)).operation]}=any": own}
 
 
 # Open MPI.

@@ -39,7 +39,8 @@ Matrix = npt.NDArray[np.float64]
 @dataclass(frozen=True)
 class Pattern:
     """``sent`` has shape (ranks, ranks): what the row's rank sent to the column's in one
-    repetition, in units of the size that was asked for."""
+    repetition, in units of the size that was asked for; 0 to itself, which one library sends and
+    another copies."""
 
     sent: Matrix
 
@@ -54,11 +55,9 @@ class Pattern:
         return float(self.sent.sum(axis=1).max())
 
     def is_same(self, other: Pattern) -> bool:
-        """Whether each rank sends each other the same. A rank's messages to itself do not count:
-        one library sends them, another copies."""
+        """Whether each rank sends each other the same."""
         apart = np.abs(self.sent - other.sent)
         allowed = SLACK_SIZES + SLACK_SHARE * np.maximum(self.sent, other.sent)
-        np.fill_diagonal(apart, 0.0)
         return bool((apart <= allowed).all())
 
 
@@ -150,6 +149,7 @@ def _matrix(records: Sequence[Mapping[str, Any]], ranks: int) -> Matrix:
             "nothing went between ranks over TCP, so that no pattern can be seen; name hosts, or "
             "leave the MPI's network to netsonde"
         )
+    np.fill_diagonal(matrix, 0.0)
     return matrix
 
 

@@ -3,7 +3,7 @@ whether the library obeys. What is no faster, or is not obeyed, is struck out.""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from netsonde.tuning.mpi.rules import Rule, needs_drop_in
 LAUNCHES = 10
 CAP_NS = 100_000_000
 MOST_SIZES = 3
+BEYOND = 2
+"""So many times the end of a rule is looked at whether the library does as before."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,14 @@ def _obeyed(rule: Rule, plain: PatternJob, ruled: PatternJob) -> Obeyed:
         native = plain.pattern(operation, size)
         forced = plain.pattern(operation, size, rule.algorithm)
         now = ruled.pattern(operation, size)
+        strayed = _strayed(rule, plain, ruled)
     except (HostError, UnsupportedError) as error:
         return Obeyed(rule, False, str(error))
     if not now.is_same(forced):
         what = "chooses as before" if now.is_same(native) else "does something else"
         return Obeyed(rule, False, f"the library reads the file, but {what} at {size} bytes")
+    if strayed is not None:
+        return Obeyed(rule, False, f"with the file the library does otherwise at {strayed} bytes")
     if native.is_same(forced):
         return Obeyed(
             rule,
@@ -181,6 +186,11 @@ def _obeyed(rule: Rule, plain: PatternJob, ruled: PatternJob) -> Obeyed:
     return Obeyed(rule, True, f"obeyed at {size} bytes, where untuned it sends otherwise")
 
 
-def counts(proof: Proof) -> Mapping[str, int]:
-    """How many rules were kept and struck out."""
-    return {"kept": len(proof.kept), "struck": len(proof.struck)}
+def _strayed(rule: Rule, plain: PatternJob, ruled: PatternJob) -> int | None:
+    """A size beyond the rule at which the library does not do as it does untuned."""
+    if rule.to_bytes is None:
+        return None
+    operation = operations()[rule.operation]
+    beyond = size_for(operation, BEYOND * max(rule.to_bytes, operation.multiple_bytes))
+    is_as_before = ruled.pattern(operation, beyond).is_same(plain.pattern(operation, beyond))
+    return None if is_as_before else beyond
