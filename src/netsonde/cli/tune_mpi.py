@@ -216,7 +216,7 @@ def algorithms(
 
     Example: `netsonde tune algorithms alltoall allgather -n 8 --mpi openmpi`
     """
-    from netsonde.tuning.mpi.patterns import PatternJob, size_for, survey
+    from netsonde.tuning.mpi.patterns import PatternJob, named_hosts, size_for, survey
     from netsonde.tuning.mpi.text import pattern_lines
 
     keys = given_of(JOB, CARRIER, given)
@@ -227,7 +227,10 @@ def algorithms(
     names = _operations(",".join(of_operations or USUAL.split(",")))
     documents: list[dict[str, Any]] = []
     lines: list[str] = []
-    with PatternJob(job.mpi, ranks, _hosts(job), each) as counted:
+    with (
+        named_hosts(job.hosts) as hosts,
+        PatternJob(job.mpi, ranks, hosts, each) as counted,
+    ):
         for name in names:
             operation = operations()[name]
             bytes_ = size_for(operation, parse_size_bytes(size))
@@ -263,12 +266,6 @@ def _job(keys: Mapping[str, Any], made: Mapping[str, Any] | None = None) -> Job:
 def _made_for(made: Mapping[str, Any]) -> dict[str, Any]:
     """What rules say of how they were made, in the place of what was not given."""
     return {key: made[key] for key in ("mpi", "within") if isinstance(made.get(key), str)}
-
-
-def _hosts(job: Job) -> list[Any] | None:
-    from netsonde.hosts import parse_hosts
-
-    return parse_hosts(list(job.hosts)) if job.hosts else None
 
 
 def _folder(out: Path) -> Path:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from netsonde.catalogue.point import Collective
 from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, alike
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Run
@@ -166,7 +167,15 @@ def compare_guidelines(run: Run, figures: Sequence[Figure]) -> list[Compared]:
     """Every guideline at every size that was measured, with points that differ in nothing but the
     operation and its size; all launches and repetitions of it together."""
     medians = {f.point: f for f in figures if f.name == MEDIAN and None not in (f.low, f.high)}
-    points = [p for p in run.select() if p.kind.is_operation and p.id in medians and p.operation]
+    points = [
+        p
+        for p in run.select()
+        # What an MPI was told to do is no choice of its own.
+        if p.kind.is_operation
+        and p.id in medians
+        and p.operation
+        and not p.spec.of(Collective).by_algorithm
+    ]
     found = []
     for same in alike(points, OPERATION, SIZE, LAUNCH, PASS):
         several: dict[tuple[object, ...], list[Compared]] = {}

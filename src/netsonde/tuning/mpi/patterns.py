@@ -8,7 +8,8 @@ only shared memory has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -18,6 +19,8 @@ import numpy.typing as npt
 
 from netsonde.catalogue.within import LOOPBACK, MEMORY
 from netsonde.errors import HostError, UnsupportedError
+from netsonde.hosts import parse_hosts
+from netsonde.launch.contact import let_go_after
 from netsonde.launch.host import Host
 from netsonde.launch.mpi import MpiSession, open_mpi
 from netsonde.launch.worker import WorkerError
@@ -34,6 +37,10 @@ SLACK_SHARE = 0.02
 """Two patterns are the same where no pair of ranks differs by more than both."""
 TIMEOUT_S = limit_s("mpi-pattern")
 Matrix = npt.NDArray[np.float64]
+
+
+class UnseenError(HostError):
+    """It ran, but not over TCP."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,14 @@ class Pattern:
         apart = np.abs(self.sent - other.sent)
         allowed = SLACK_SIZES + SLACK_SHARE * np.maximum(self.sent, other.sent)
         return bool((apart <= allowed).all())
+
+
+@contextmanager
+def named_hosts(names: Sequence[str]) -> Iterator[list[Host] | None]:
+    """Hosts by what a user writes, let go of at the end; None for this machine."""
+    hosts = parse_hosts(list(names)) if names else []
+    with let_go_after(*hosts):
+        yield hosts or None
 
 
 class PatternJob:
@@ -103,8 +118,8 @@ class PatternJob:
     def pattern(self, operation: Operation, size_bytes: int, way: str = NATIVE) -> Pattern:
         """Of a few repetitions, content checked.
 
-        Raises UnsupportedError where the library does not do it so here, HostError where the job
-        failed or nothing went over TCP.
+        Raises UnsupportedError where the library does not do it so here, UnseenError where nothing
+        went over TCP, HostError where the job failed.
         """
         asked = schedule_of(way, operation)
         fields: dict[str, Any] = {
@@ -121,11 +136,8 @@ class PatternJob:
             fields["library_algorithm"] = name
         try:
             records = self._started().run(fields, TIMEOUT_S)
-        except UnsupportedError:
-            self._close()  # what is left of messages that were begun is not for the next one
-            raise
         except WorkerError:
-            self._close()
+            self._close()  # the next one has a job of its own
             raise
         return Pattern(_matrix(records, self.ranks) / (REPETITIONS * max(size_bytes, 1)))
 
@@ -145,7 +157,7 @@ def _matrix(records: Sequence[Mapping[str, Any]], ranks: int) -> Matrix:
         raise HostError("not every rank said what it sent")
     matrix = np.array([rows[rank] for rank in range(ranks)], dtype=np.float64)
     if not matrix.any():
-        raise HostError(
+        raise UnseenError(
             "nothing went between ranks over TCP, so that no pattern can be seen; name hosts, or "
             "leave the MPI's network to netsonde"
         )
@@ -155,8 +167,8 @@ def _matrix(records: Sequence[Mapping[str, Any]], ranks: int) -> Matrix:
 
 @dataclass(frozen=True)
 class Seen:
-    """A way and its pattern, or why it has none. ``same_as`` are ways that were seen before with
-    the same pattern."""
+    """A way and its pattern, or why it did not run; neither where it ran unseen. ``same_as`` are
+    ways that were seen before with the same pattern."""
 
     way: str
     pattern: Pattern | None
@@ -175,6 +187,9 @@ def survey(
     for way in ways:
         try:
             pattern = job.pattern(operation, size_bytes, way)
+        except UnseenError:
+            found.append(Seen(way, None))
+            continue
         except (UnsupportedError, HostError) as error:
             found.append(Seen(way, None, str(error)))
             continue

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from netsonde.errors import HostError, UnsupportedError
-from netsonde.hosts import parse_hosts
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.mpi_ways import listing_of
 from netsonde.operations import operations
@@ -17,7 +16,7 @@ from netsonde.tuning.mpi.bench import Job, StudyBench
 from netsonde.tuning.mpi.candidates import Cell
 from netsonde.tuning.mpi.choose import Verdict, judge
 from netsonde.tuning.mpi.library_files import Written, write_for
-from netsonde.tuning.mpi.patterns import PatternJob, size_for
+from netsonde.tuning.mpi.patterns import PatternJob, named_hosts, size_for
 from netsonde.tuning.mpi.rules import Rule, needs_drop_in
 
 LAUNCHES = 10
@@ -153,8 +152,8 @@ def obeyed(rules: Sequence[Rule], job: Job, tuned: str) -> list[Obeyed]:
     found: list[Obeyed] = []
     for ranks, ppn in sorted({(rule.ranks, rule.ranks_per_host or 1) for rule in rules}):
         own = [r for r in rules if (r.ranks, r.ranks_per_host or 1) == (ranks, ppn)]
-        hosts = parse_hosts(list(job.hosts)) if job.hosts else None
         with (
+            named_hosts(job.hosts) as hosts,
             PatternJob(job.mpi, ranks, hosts, ppn) as plain,
             PatternJob(tuned, ranks, hosts, ppn) as ruled,
         ):

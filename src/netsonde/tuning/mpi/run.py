@@ -4,7 +4,7 @@ page and the library's own file into one directory."""
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,11 +15,12 @@ from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.mpi_ways import library_ways
 from netsonde.operations import operations
 from netsonde.records.rundir import new_run_directory
-from netsonde.schedules.algorithms import ALL, LIBRARY, LIBRARY_ALL, named_ways
+from netsonde.schedules.algorithms import ALL, LIBRARY, LIBRARY_ALL, NATIVE, named_ways
 from netsonde.tuning.mpi.bench import Job, StudyBench
 from netsonde.tuning.mpi.candidates import Cell
 from netsonde.tuning.mpi.choose import rules_of
 from netsonde.tuning.mpi.library_files import Written, write_for
+from netsonde.tuning.mpi.patterns import PatternJob, Seen, named_hosts, size_for, survey
 from netsonde.tuning.mpi.rules import Rules
 from netsonde.tuning.mpi.search import Found, Wanted, search
 
@@ -47,7 +48,8 @@ class Asked:
 @dataclass(frozen=True)
 class Tuned:
     """What was found, and where it was written. ``library_file`` is None where the library has none
-    or no rule is for it; ``unsaid`` says why, in a sentence."""
+    or no rule is for it; ``unsaid`` says why, in a sentence. ``seen`` has of an operation and a way
+    of the library's what was seen of it before the search."""
 
     directory: Path
     title: str
@@ -56,7 +58,7 @@ class Tuned:
     library_file: Path | None
     library_settings: tuple[tuple[str, str], ...]
     unsaid: str
-    sampled: int
+    seen: Mapping[tuple[str, str], Seen]
 
 
 def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], None]) -> Tuned:
@@ -64,6 +66,10 @@ def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], N
     mpi = find_mpi(asked.job.mpi)
     ways = ways_of(asked)
     cells = cells_of(asked)
+    say("whether the library does by each of its ways what it is told")
+    seen = seen_ways(asked, ways)
+    refused = {at: s.why for at, s in seen.items() if s.why}
+    ways = {o: [way for way in of_it if (o, way) not in refused] for o, of_it in ways.items()}
     seed = random.SystemRandom().randrange(2**40) if asked.seed is None else asked.seed
     directory = new_run_directory(out, "tune-mpi")
     bench = StudyBench(asked.job, directory, seed, command, say)
@@ -71,6 +77,10 @@ def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], N
     link = bench.link(ranks, max(asked.ppn))
     wanted = Wanted(cells, ways, asked.budget_ns, asked.least_gain, seed, link)
     found = search(bench, wanted, say)
+    found.failures |= {
+        (Cell(operation, ranks, max(asked.ppn), 0), way): why
+        for (operation, way), why in refused.items()
+    }
     if not found.times:
         raise HostError(next(iter(found.failures.values()), "nothing was measured"))
     winners = found.winners
@@ -82,8 +92,7 @@ def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], N
     written, path, unsaid = _library_file(asked, rules, directory)
     settings = written.settings_for(path) if written is not None and path is not None else ()
     return Tuned(
-        directory, mpi.title, found, rules, path, settings, unsaid,
-        sum(len(p.sampled) for p in found.pruned.values()),
+        directory, mpi.title, found, rules, path, settings, unsaid, seen
     )  # fmt: skip
 
 
@@ -100,6 +109,24 @@ def ways_of(asked: Asked) -> dict[str, list[str]]:
             text = ",".join(part for part in text.split(",") if not part.startswith(LIBRARY)) or ALL
         ways = named_ways(text, operation, listing=lambda o: listed.get(o.name, []))
         found[name] = list(dict.fromkeys(["native", *ways]))
+    return found
+
+
+def seen_ways(asked: Asked, ways: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], Seen]:
+    """Of the library's ways, each done once with the most ranks. Raises UsageError, HostError."""
+    found: dict[tuple[str, str], Seen] = {}
+    named = {o: [w for w in of_it if w.startswith(LIBRARY)] for o, of_it in ways.items()}
+    if not any(named.values()):
+        return found
+    with (
+        named_hosts(asked.job.hosts) as hosts,
+        PatternJob(asked.job.mpi, max(asked.ranks), hosts, max(asked.ppn)) as job,
+    ):
+        for name, of_library in named.items():
+            operation = operations()[name]
+            if operation.fixed_bytes is None and of_library:
+                seen = survey(job, operation, size_for(operation), [NATIVE, *of_library])
+                found |= {(name, one.way): one for one in seen if one.way != NATIVE}
     return found
 
 

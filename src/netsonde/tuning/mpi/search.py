@@ -37,7 +37,7 @@ USUAL_PAIRS = 10
 MOST_PAIRS = 20
 LEAST_CAP_NS = 5_000_000
 MOST_CAP_NS = 200_000_000
-POINT_COST_NS = 60_000_000
+POINT_COST_NS = 100_000_000
 """What a point takes beside its repetitions, until it was seen."""
 LAUNCH_COST_NS = 1_000_000_000
 Ways = Mapping[Cell, Sequence[str]]
@@ -118,6 +118,11 @@ def search(bench: Bench, wanted: Wanted, say: Callable[[str], None]) -> Found:
     say(f"survey: {format_count(points, 'way')} of {format_count(len(cells), 'cell')}")
     _take(found, bench.measure(ways, SURVEY_LAUNCHES, cap_ns, "survey", share_ns))
     found.leaders = leaders(found.times, wanted.least_gain)
+    if (lacking := len(cells) - len(found.leaders)) > 0:
+        found.notes.append(
+            f"{format_count(lacking, 'cell')} not measured within the budget of "
+            f"{format_duration(wanted.budget_ns)}"
+        )
     _look_closer(bench, wanted, found, cap_ns, say)
     found.crossovers = crossovers(found.times, found.leaders)
     _confirm(bench, wanted, found, cap_ns, say)

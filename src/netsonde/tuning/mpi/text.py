@@ -55,12 +55,28 @@ def tuned_lines(tuned: Tuned, has_hosts: bool) -> Iterator[str]:
         words = "" if way == NATIVE else gain_in_words(verdict)
         yield f"{format_size(cell.size_bytes):>9}  {native:>9} {star}{way:<34}{words}".rstrip()
     yield ""
+    yield from _seen(tuned)
     yield from _crossovers(tuned)
     yield from _pruned(tuned)
     for note in found.notes:
         yield from wrapped(f"Note: {note}.")
     yield from _failures(tuned)
     yield from _what_now(tuned)
+
+
+def _seen(tuned: Tuned) -> Iterator[str]:
+    ran = [seen for seen in tuned.seen.values() if seen.pattern is not None]
+    if ran:
+        others = sum(NATIVE not in seen.same_as for seen in ran)
+        yield from wrapped(
+            f"{len(ran)} of {format_count(len(tuned.seen), 'way')} of the library ran, {others} of "
+            "them seen to send otherwise than its own choice does."
+        )
+    elif tuned.seen:
+        yield from wrapped(
+            "Nobody saw by messages whether the library does as it is told: they do not go over "
+            "TCP. It read back what it was told."
+        )
 
 
 def _crossovers(tuned: Tuned) -> Iterator[str]:

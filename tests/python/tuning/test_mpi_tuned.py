@@ -1,0 +1,50 @@
+"""A tuning of real launches: a default that was made bad on purpose is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netsonde.errors import HostError
+from netsonde.launch.mpi_found import find_mpi
+from netsonde.tuning.mpi.bench import Job
+from netsonde.tuning.mpi.page import write_page
+from netsonde.tuning.mpi.rules import read_rules
+from netsonde.tuning.mpi.run import RULES_NAME, Asked, tune
+from netsonde.tuning.mpi.text import tuned_lines
+
+SIZE = 65_536
+PLANTED = {
+    # Each rank sends all others everything that it has: 8 times what the others' rings send.
+    "openmpi-debian": ("OMPI_MCA_coll_tuned_allgather_algorithm=1", "allgather"),
+    # 17 parts in place of 7.
+    "mpich": (
+        "MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM=recursive_doubling",
+        "reduce_scatter_block",
+    ),
+}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_planted_bad_default_is_found(name: str, seed: int, tmp_path: Path) -> None:
+    try:
+        family = find_mpi(name).family
+    except HostError as error:
+        pytest.skip(str(error))
+    setting, operation = PLANTED[name]
+    dynamic = "+OMPI_MCA_coll_tuned_use_dynamic_rules=1" if family == "openmpi" else ""
+    job = Job(f"{name}{dynamic}+{setting}", within="loopback")
+    asked = Asked(
+        job, (operation,), (SIZE,), (8,), (1,), 60 * 10**9, 0.03, "native,all,library:all", seed
+    )
+    tuned = tune(asked, tmp_path, ["test"], lambda _: None)
+    (rule,) = tuned.rules.rules
+    assert rule.holds(SIZE)
+    (verdict,) = tuned.found.verdicts.values()
+    assert verdict.is_faster
+    assert read_rules(tuned.directory / RULES_NAME).rules == (rule,)
+    assert write_page(tuned, has_hosts=False).stat().st_size > 10_000
+    assert all(len(line) <= 80 or "/" in line for line in tuned_lines(tuned, has_hosts=False))
