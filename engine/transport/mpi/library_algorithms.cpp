@@ -175,6 +175,9 @@ std::vector<std::string> words_in_description(std::string_view description) {
     for (std::size_t at = description.find(mark); at != std::string_view::npos;
          at = description.find(mark, at + 1)) {
         const std::size_t last = description.find_last_not_of(' ', at);
+        if (last == std::string_view::npos) {
+            continue;
+        }
         const std::size_t before = description.find_last_of(" \t\n", last);
         std::string_view word = description.substr(before + 1, last - before);
         for (const std::string_view end : sentence_ends) {

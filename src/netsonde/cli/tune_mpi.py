@@ -19,7 +19,7 @@ from netsonde.cli.row_options import given_of, with_rows
 from netsonde.errors import UsageError, VerdictError
 from netsonde.hosts import split_hosts
 from netsonde.operations import nearest, operations
-from netsonde.units import parse_duration_ns, parse_share, parse_size_bytes
+from netsonde.units import format_count, parse_duration_ns, parse_share, parse_size_bytes
 
 if TYPE_CHECKING:
     from netsonde.tuning.mpi.bench import Job
@@ -138,7 +138,7 @@ def prove(
     read = read_rules(rules)
     if not read.rules:
         raise UsageError(f"{rules} holds no rule; there is nothing to prove")
-    job = _job({**_made_for(read.made), **given_of(PLACE, CARRIER, given)}, read.made)
+    job = _job(_as_made(given_of(PLACE, CARRIER, given), read.made), read.made)
     bench = StudyBench(job, _folder(out), 1, sys.argv, lambda t: None if quiet else warn(t))
     proof = proven(
         read.rules,
@@ -155,7 +155,7 @@ def prove(
         answer(proof_document(proof, read.rules), proof_lines(proof, read.rules), as_json)
     if proof.struck:
         raise VerdictError(
-            f"{len(proof.struck)} of {len(read.rules)} rules were struck out of {rules}"
+            f"{format_count(len(proof.struck), 'rule')} of {len(read.rules)} struck out of {rules}"
         )
 
 
@@ -173,11 +173,8 @@ def apply(rules: RulesArgument, as_json: JsonOption = False, **given: Any) -> No
     from netsonde.tuning.mpi.rules import read_rules
 
     read = read_rules(rules)
-    made = _made_for(read.made)
-    name = str(given_of((MPI["mpi"],), CARRIER, given).get("mpi") or MPI["mpi"].flags[0].default)
-    if name == MPI["mpi"].flags[0].default:
-        name = str(made.get("mpi", name))
-    document, lines = apply_rules(read, rules, name)
+    name = _as_made(given_of((MPI["mpi"],), CARRIER, given), read.made)["mpi"]
+    document, lines = apply_rules(read, rules, str(name))
     answer(document, lines, as_json)
 
 
@@ -263,9 +260,12 @@ def _job(keys: Mapping[str, Any], made: Mapping[str, Any] | None = None) -> Job:
     return Job(mpi_name, tuple(named), str(keys.get("within") or MEMORY.name))
 
 
-def _made_for(made: Mapping[str, Any]) -> dict[str, Any]:
-    """What rules say of how they were made, in the place of what was not given."""
-    return {key: made[key] for key in ("mpi", "within") if isinstance(made.get(key), str)}
+def _as_made(keys: Mapping[str, Any], made: Mapping[str, Any]) -> dict[str, Any]:
+    """What rules say of how they were made, in the place of what is as usual."""
+    usual = {key: MPI[key].flags[0].default for key in ("mpi", "within")}
+    told = {key: made[key] for key in usual if isinstance(made.get(key), str)}
+    asked = {key: value for key, value in keys.items() if value != usual.get(key)}
+    return {**usual, **told, **asked}
 
 
 def _folder(out: Path) -> Path:

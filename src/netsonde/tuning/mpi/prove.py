@@ -18,6 +18,7 @@ from netsonde.tuning.mpi.choose import Verdict, judge
 from netsonde.tuning.mpi.library_files import Written, write_for
 from netsonde.tuning.mpi.patterns import PatternJob, named_hosts, size_for
 from netsonde.tuning.mpi.rules import Rule, needs_drop_in
+from netsonde.units import format_count
 
 LAUNCHES = 10
 CAP_NS = 100_000_000
@@ -88,11 +89,12 @@ def prove(
         written, _, tuned = library_file(of_library, bench.job, bench.folder)
         proof.struck |= written.unsaid
         said = [rule for rule in of_library if rule not in written.unsaid]
-        say(f"whether {find_mpi(bench.job.mpi).title} obeys {len(said)} rules")
+        title = find_mpi(bench.job.mpi).title
+        say(f"whether {title} obeys {format_count(len(said), 'rule')} of its own algorithms")
         proof.obeyed = obeyed(said, bench.job, tuned)
         proof.struck |= {o.rule: o.words for o in proof.obeyed if o.is_obeyed is False}
         said = [rule for rule in said if rule not in proof.struck]
-        say(f"fresh launches: {len(said)} rules of the library, {launches} times")
+        say(f"fresh launches: {format_count(len(said), 'rule')}, {launches} times")
         cells = _cells(said)
         measured = bench.beside(list(cells), (bench.job.mpi, tuned), launches, cap_ns, "prove")
         for cell, rule in cells.items():
@@ -100,7 +102,7 @@ def prove(
             verdict = judge(rule.algorithm, ways.get(bench.job.mpi, {}), ways.get(tuned, {}))
             proof.verdicts.setdefault(rule, {})[cell.size_bytes] = verdict
     if ours:
-        say(f"fresh launches: {len(ours)} rules of our schedules, {launches} times")
+        say(f"fresh launches: {format_count(len(ours), 'rule')} of schedules, {launches} times")
         cells = _cells(ours)
         ways_of = {cell: (NATIVE, rule.algorithm) for cell, rule in cells.items()}
         fresh = bench.measure(ways_of, launches, cap_ns, "prove-ours")
