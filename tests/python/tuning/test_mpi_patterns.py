@@ -56,6 +56,9 @@ def test_an_mpi_is_told_and_seen_to_obey() -> None:
             job.pattern(operation, 65_536, "library:bruks")
         with pytest.raises(UnsupportedError, match="does not do alltoall by"):
             job.pattern(operation, 65_536, "library:pairwise_sendrecv_replace")  # in place only
+        (seen,) = survey(job, operation, 65_536, ["library:brucks"])  # in a job that was begun anew
+    assert seen.pattern is not None
+    assert seen.pattern.is_same(told)
     assert told.is_same(ours)
     assert not told.is_same(native)
     assert again.is_same(native)  # what was told is taken back

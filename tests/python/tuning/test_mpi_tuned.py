@@ -16,16 +16,16 @@ from netsonde.tuning.mpi.text import tuned_lines
 
 SIZE = 65_536
 PLANTED = {
-    # A thousand messages of 64 bytes along a chain, in place of one.
+    # A thousand messages of 64 bytes along a chain or a tree, in place of one.
     "openmpi-debian": (
         "OMPI_MCA_coll_tuned_use_dynamic_rules=1+OMPI_MCA_coll_tuned_bcast_algorithm=3"
         "+OMPI_MCA_coll_tuned_bcast_algorithm_segmentsize=64",
         "bcast",
     ),
-    # 17 parts in place of 7.
     "mpich": (
-        "MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM=recursive_doubling",
-        "reduce_scatter_block",
+        "MPIR_CVAR_BCAST_INTRA_ALGORITHM=pipelined_tree"
+        "+MPIR_CVAR_BCAST_TREE_PIPELINE_CHUNK_SIZE=64",
+        "bcast",
     ),
 }
 

@@ -136,8 +136,8 @@ class PatternJob:
             fields["library_algorithm"] = name
         try:
             records = self._started().run(fields, TIMEOUT_S)
-        except WorkerError:
-            self._close()  # the next one has a job of its own
+        except (UnsupportedError, WorkerError):
+            self._close()  # a failure ends a session; the next one has a job of its own
             raise
         return Pattern(_matrix(records, self.ranks) / (REPETITIONS * max(size_bytes, 1)))
 
