@@ -7,5 +7,6 @@ function(netsonde_compile_together)
 endfunction()
 
 # The kernel's own header of TCP and that of the C library do not go together.
-set_source_files_properties(engine/transport/socket/tcp_info.cpp PROPERTIES
+set_source_files_properties(engine/transport/socket/tcp_info.cpp
+  engine/transport/mpi/tcp_partners.cpp PROPERTIES
   SKIP_UNITY_BUILD_INCLUSION ON)

@@ -87,7 +87,7 @@ std::vector<LibraryAlgorithm> numbered(MPI_T_enum names) {
 }
 
 // All that a variable may be: by its enumeration, or by its description.
-std::vector<LibraryAlgorithm> words_of(int index) {
+std::vector<LibraryAlgorithm> every_word_of(int index) {
     std::array<char, 4096> description{};
     std::array<char, 256> name{};
     int letters = static_cast<int>(description.size());
@@ -199,7 +199,7 @@ std::vector<LibraryAlgorithm> library_algorithms(std::string_view operation) {
     if (!found) {
         return {};
     }
-    std::vector<LibraryAlgorithm> words = words_of(found->variable);
+    std::vector<LibraryAlgorithm> words = every_word_of(found->variable);
     std::erase_if(words, is_its_own_choice);
     return words;
 }
@@ -225,7 +225,7 @@ ForcedAlgorithm::ForcedAlgorithm(std::string_view operation, std::string_view na
         if (!other) {
             continue; // not in every version
         }
-        const std::vector<LibraryAlgorithm> words = words_of(*other);
+        const std::vector<LibraryAlgorithm> words = every_word_of(*other);
         const auto word = std::ranges::find(words, beside.word, &LibraryAlgorithm::name);
         set(*other, word == words.end() ? beside.number : word->number);
     }

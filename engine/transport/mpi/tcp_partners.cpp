@@ -60,8 +60,8 @@ void add(int fd, TcpSent& sent) {
 }
 
 // Every rank's connections, in order of rank; `counts` is how many each has.
-std::vector<TcpEnds> gathered(const Job& job, const std::vector<TcpEnds>& mine,
-                              std::vector<int>& counts) {
+std::vector<TcpEnds> connections_of_all(const Job& job, const std::vector<TcpEnds>& mine,
+                                        std::vector<int>& counts) {
     const auto ranks = static_cast<std::size_t>(job.ranks());
     const int own = static_cast<int>(mine.size());
     counts.resize(ranks);
@@ -108,7 +108,7 @@ std::vector<std::int64_t> bytes_to_partners(const Job& job, const TcpSent& befor
         mine.push_back(ends);
     }
     std::vector<int> counts;
-    const std::vector<TcpEnds> every = gathered(job, mine, counts);
+    const std::vector<TcpEnds> every = connections_of_all(job, mine, counts);
     std::map<TcpEnds, std::size_t> owner; // of a connection by its ends, as seen from there
     std::size_t at = 0;
     for (std::size_t rank = 0; rank < counts.size(); ++rank) {
