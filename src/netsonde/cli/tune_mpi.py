@@ -111,7 +111,7 @@ def prove(
     *,
     launches: Annotated[
         int,
-        typer.Option(metavar="N", min=6, max=200, help="Of the tuned and the untuned library."),
+        typer.Option(metavar="N", min=8, max=200, help="Of the tuned and the untuned library."),
     ] = 10,
     time: Annotated[
         str, typer.Option(metavar="DURATION", help="Of each size in each launch, at most.")

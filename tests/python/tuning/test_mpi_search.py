@@ -164,6 +164,9 @@ def test_judged_by_pairs_of_launches() -> None:
     assert found.pairs == 8
     assert not judge("ring", native, {n: other[n] for n in (1, 2, 3)}).is_faster  # too few
     assert judge("ring", native, {}).ratio is None
+    three = {n: native[n] * (0.9 if n < 7 else 1.01) for n in native}  # two of eight against it
+    assert judge("ring", native, three).is_faster
+    assert not judge("ring", native, three, among=3).is_faster
     assert judge("ring", other, native).is_slower
 
 

@@ -28,7 +28,8 @@ Times = Mapping[Cell, Mapping[str, Launches]]
 class Verdict:
     """A way beside the library's own, in the same launches. ``ratio`` is its time over native's:
     the Hodges-Lehmann centre over pairs of launches; None where there is no pair. ``low`` and
-    ``high`` are the 95 % interval, None where there are too few pairs for one."""
+    ``high`` are its interval, of 95 % where one verdict is asked for; None where there are too few
+    pairs for one."""
 
     way: str
     pairs: int
@@ -61,13 +62,14 @@ class Crossover:
     estimate_bytes: float | None
 
 
-def judge(way: str, native: Launches, other: Launches) -> Verdict:
-    """The launches that have both, in pairs."""
+def judge(way: str, native: Launches, other: Launches, among: int = 1) -> Verdict:
+    """The launches that have both, in pairs. ``among``: so many verdicts hold together with the
+    confidence, each with more."""
     shared = sorted(native.keys() & other.keys())
     logs = np.array([math.log(other[n] / native[n]) for n in shared])
     if not shared:
         return Verdict(way, 0, None, None, None)
-    found = paired_interval(logs, CONFIDENCE)
+    found = paired_interval(logs, 1.0 - (1.0 - CONFIDENCE) / among)
     low, high = (None if e is None else math.exp(e) for e in (found.low, found.high))
     return Verdict(way, len(shared), math.exp(found.estimate), low, high)
 

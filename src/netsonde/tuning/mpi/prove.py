@@ -99,7 +99,8 @@ def prove(
         measured = bench.beside(list(cells), (bench.job.mpi, tuned), launches, cap_ns, "prove")
         for cell, rule in cells.items():
             ways = measured.times.get(cell, {})
-            verdict = judge(rule.algorithm, ways.get(bench.job.mpi, {}), ways.get(tuned, {}))
+            of_both = ways.get(bench.job.mpi, {}), ways.get(tuned, {})
+            verdict = judge(rule.algorithm, *of_both, among=len(sizes_of(rule)))
             proof.verdicts.setdefault(rule, {})[cell.size_bytes] = verdict
     if ours:
         say(f"fresh launches: {format_count(len(ours), 'rule')} of schedules, {launches} times")
@@ -108,7 +109,8 @@ def prove(
         fresh = bench.measure(ways_of, launches, cap_ns, "prove-ours")
         for cell, rule in cells.items():
             ways = fresh.times.get(cell, {})
-            verdict = judge(rule.algorithm, ways.get(NATIVE, {}), ways.get(rule.algorithm, {}))
+            of_both = ways.get(NATIVE, {}), ways.get(rule.algorithm, {})
+            verdict = judge(rule.algorithm, *of_both, among=len(sizes_of(rule)))
             proof.verdicts.setdefault(rule, {})[cell.size_bytes] = verdict
     _keep(rules, proof)
     return proof
