@@ -1,8 +1,6 @@
 #include "collective/executed.hpp"
 
 #include <string>
-#include <tuple>
-#include <utility>
 
 #include "collective/context.hpp"
 #include "collective/entry.hpp"
@@ -44,59 +42,6 @@ const schedule::Algorithm& algorithm_for(const Context& c, const schedule::Param
 
 } // namespace
 
-MPI_Request* MpiCarrier::add(std::int64_t number) {
-    numbers_.push_back(number);
-    return &requests_.emplace_back(MPI_REQUEST_NULL);
-}
-
-void MpiCarrier::send(std::span<const std::byte> bytes, schedule::Rank peer, std::int64_t number) {
-    const auto begin = has_window_ ? MPI_Issend : MPI_Isend;
-    mpi::check(begin(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, schedule_tag,
-                     context_->communicator, add(number)),
-               "send a message of a schedule");
-}
-
-void MpiCarrier::receive(std::span<std::byte> bytes, schedule::Rank peer, std::int64_t number) {
-    mpi::check(MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, schedule_tag,
-                         context_->communicator, add(number)),
-               "receive a message of a schedule");
-}
-
-void MpiCarrier::combine(const std::byte* left, std::byte* into, std::size_t bytes) const {
-    mpi::check(MPI_Reduce_local(left, into,
-                                static_cast<int>(bytes / context_->reduction.element_bytes),
-                                context_->reduction.datatype, context_->reduction.operation),
-               "join what came with what is there");
-}
-
-void MpiCarrier::find_done(bool all) {
-    const int count = static_cast<int>(requests_.size());
-    if (all) {
-        mpi::check(MPI_Waitall(count, requests_.data(), MPI_STATUSES_IGNORE),
-                   "wait for messages of a schedule");
-        done_.swap(numbers_);
-        numbers_.clear();
-        requests_.clear();
-        return;
-    }
-    which_.resize(requests_.size());
-    int found = 0;
-    mpi::check(MPI_Waitsome(count, requests_.data(), &found, which_.data(), MPI_STATUSES_IGNORE),
-               "wait for a message of a schedule");
-    done_.clear();
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-        if (requests_[i] == MPI_REQUEST_NULL) {
-            done_.push_back(numbers_[i]);
-        } else {
-            requests_[kept] = requests_[i];
-            numbers_[kept++] = numbers_[i];
-        }
-    }
-    requests_.resize(kept);
-    numbers_.resize(kept);
-}
-
 Executed::Executed(Context& context, const Entry& entry)
     : context_(&context), parameters_(parameters_for(context, entry)) {
     algorithm_ = &algorithm_for(context, parameters_);
@@ -115,19 +60,25 @@ void Executed::turn_to_root() {
         schedule::check(*algorithm_, parameters_);
         const auto schedule = algorithm_->make(parameters_);
         found = of_roots_
-                    .emplace(std::piecewise_construct, std::forward_as_tuple(context_->root),
-                             std::forward_as_tuple(
-                                 schedule::plan_of(*schedule, algorithm_->family, context_->rank),
-                                 MpiCarrier(*context_, schedule->window() != 0)))
+                    .try_emplace(context_->root,
+                                 schedule::plan_of(*schedule, algorithm_->family, context_->rank))
                     .first;
-        for (const schedule::PlannedStep& step : found->second.plan().steps) {
+        for (const schedule::PlannedStep& step : found->second.execution.plan().steps) {
             static_cast<void>(countable(static_cast<std::size_t>(step.bytes)));
         }
     }
     now_ = &found->second;
+    now_->channel = {.communicator = context_->communicator,
+                     .tag = schedule_tag,
+                     .datatype = context_->reduction.datatype,
+                     .operation = context_->reduction.operation,
+                     .element_bytes = context_->reduction.element_bytes,
+                     .synchronous = now_->execution.plan().window != 0};
 }
 
-void Executed::run() { now_->run(context_->given.bytes().data(), context_->got.bytes().data()); }
+void Executed::run() {
+    now_->execution.run(context_->given.bytes().data(), context_->got.bytes().data());
+}
 
 Entry by_schedule(Entry entry, const schedule::Asked& asked) {
     if (!entry.family || entry.form != Form::blocking) {

@@ -3,51 +3,18 @@
 
 #include <mpi.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <span>
-#include <vector>
+#include <utility>
 
 #include "schedule/execution.hpp"
 #include "schedule/read.hpp"
+#include "transport/mpi/carrier.hpp"
+#include "transport/mpi/plain_calls.hpp"
 
 namespace sonde::collective {
 
 struct Context;
 struct Entry;
-
-// The messages of one rank. Behind a window sends are synchronous: complete when the other rank
-// takes them.
-class MpiCarrier {
-public:
-    MpiCarrier(const Context& context, bool has_window)
-        : context_(&context), has_window_(has_window) {}
-
-    void send(std::span<const std::byte> bytes, schedule::Rank peer, std::int64_t number);
-    void receive(std::span<std::byte> bytes, schedule::Rank peer, std::int64_t number);
-    void combine(const std::byte* left, std::byte* into, std::size_t bytes) const;
-
-    template <class Completed>
-    void wait(bool all, Completed completed) {
-        find_done(all);
-        for (const std::int64_t number : done_) {
-            completed(number);
-        }
-    }
-
-private:
-    [[nodiscard]] MPI_Request* add(std::int64_t number);
-    // Into done_, and out of the others.
-    void find_done(bool all);
-
-    const Context* context_;
-    bool has_window_;
-    std::vector<MPI_Request> requests_;
-    std::vector<std::int64_t> numbers_; // of the steps, for each request
-    std::vector<int> which_;
-    std::vector<std::int64_t> done_;
-};
 
 class Executed {
 public:
@@ -60,13 +27,23 @@ public:
     void run();
 
 private:
-    using Execution = schedule::Execution<MpiCarrier>;
+    // An execution over the messages of its own channel. Behind a window sends are synchronous:
+    // complete when the other rank takes them.
+    struct Running {
+        explicit Running(schedule::Plan plan) : execution(std::move(plan), Carrier(channel)) {}
+        Running(const Running&) = delete;
+        Running& operator=(const Running&) = delete;
+
+        using Carrier = mpi::Carrier<mpi::PlainCalls>;
+        mpi::Channel channel;
+        schedule::Execution<Carrier> execution;
+    };
 
     Context* context_;
     const schedule::Algorithm* algorithm_;
     schedule::Parameters parameters_;
-    std::map<int, Execution> of_roots_;
-    Execution* now_ = nullptr;
+    std::map<int, Running> of_roots_;
+    Running* now_ = nullptr;
 };
 
 // The entry's way by what the context's choices ask for. Throws Failure("bad_request") where its

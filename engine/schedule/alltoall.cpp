@@ -55,8 +55,9 @@ std::unique_ptr<Schedule> make_group_shuffle(const Parameters& parameters) {
         {.permutation = parameters.permutation.value_or(own), .fan_out = fan_out, .mixed = true});
 }
 
-constexpr Uses blocks_only{.segments = true, .sizes = true};
-constexpr Uses by_rounds{.segments = true, .sizes = true, .hierarchy = true};
+constexpr Uses blocks_only{.segments = true, .sizes = true, .own_sizes = true};
+constexpr Uses by_rounds{
+    .segments = true, .sizes = true, .hierarchy = true, .remap = true, .own_sizes = true};
 
 constexpr std::array all{
     Algorithm{"alltoall/bruck",
@@ -64,6 +65,11 @@ constexpr std::array all{
               "store and forward in ceil(log2 p) rounds, many blocks in a message",
               {.sizes = true},
               make_bruck},
+    Algorithm{"alltoall/aggregated",
+              Family::alltoall,
+              "the ranks of a node first among each other, then one of each node with one of each",
+              {.sizes = true, .hierarchy = true},
+              make_aggregated},
     Algorithm{"alltoall/uncoordinated", Family::alltoall,
               "everything at once, everybody beginning with rank 0", blocks_only,
               make_uncoordinated},
@@ -82,20 +88,35 @@ constexpr std::array all{
     Algorithm{"alltoall/synchronous-shuffle",
               Family::alltoall,
               "one round, a packet for each partner in turn",
-              {.segments = true, .sizes = true, .permutation = true, .hierarchy = true},
+              {.segments = true,
+               .sizes = true,
+               .permutation = true,
+               .hierarchy = true,
+               .remap = true,
+               .own_sizes = true},
               make_shuffle},
-    Algorithm{
-        "alltoall/group-shuffle",
-        Family::alltoall,
-        "synchronous shuffles among so many partners at a time",
-        {.segments = true, .sizes = true, .fan_out = true, .permutation = true, .hierarchy = true},
-        make_group_shuffle},
-    Algorithm{
-        "alltoall/modified-shuffle",
-        Family::alltoall,
-        "synchronous shuffle with a global window, for switches in a tree",
-        {.segments = true, .sizes = true, .permutation = true, .window = true, .hierarchy = true},
-        make_shuffle},
+    Algorithm{"alltoall/group-shuffle",
+              Family::alltoall,
+              "synchronous shuffles among so many partners at a time",
+              {.segments = true,
+               .sizes = true,
+               .fan_out = true,
+               .permutation = true,
+               .hierarchy = true,
+               .remap = true,
+               .own_sizes = true},
+              make_group_shuffle},
+    Algorithm{"alltoall/modified-shuffle",
+              Family::alltoall,
+              "synchronous shuffle with a global window, for switches in a tree",
+              {.segments = true,
+               .sizes = true,
+               .permutation = true,
+               .window = true,
+               .hierarchy = true,
+               .remap = true,
+               .own_sizes = true},
+              make_shuffle},
 };
 
 } // namespace

@@ -45,4 +45,13 @@ Part halved_part(Rank number, std::int32_t bits, Rank core) {
     return part;
 }
 
+Rank divisor_below_root(Rank ranks) {
+    for (Rank divisor = ranks / 2; divisor > 1; --divisor) {
+        if (ranks % divisor == 0 && std::int64_t{divisor} * divisor <= ranks) {
+            return divisor;
+        }
+    }
+    return 1;
+}
+
 } // namespace sonde::schedule

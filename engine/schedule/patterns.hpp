@@ -93,6 +93,9 @@ struct Halves {
 // Of a rank that does not leave.
 [[nodiscard]] Halves halves(const Fold& fold, Rank rank, Rank mask);
 
+// The largest divisor of so many whose square is not above it.
+[[nodiscard]] Rank divisor_below_root(Rank ranks);
+
 // Halving of a vector of `core` blocks with growing distance: what number has after `bits`
 // halvings.
 struct Part {

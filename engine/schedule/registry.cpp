@@ -108,7 +108,7 @@ void check_uses(const Algorithm& algorithm, const Parameters& parameters) {
     unused(parameters.fan_out != 0, uses.fan_out, "a fan-out");
     unused(parameters.permutation.has_value(), uses.permutation, "a permutation");
     unused(parameters.window != 0, uses.window, "a window");
-    unused(parameters.remap, uses.hierarchy, "remapped ranks");
+    unused(parameters.remap, uses.remap, "remapped ranks");
     unused(!parameters.commutative, is_reduction(algorithm.family),
            "an operation that does not commute: it reduces nothing");
     if (uses.commutative && !parameters.commutative) {

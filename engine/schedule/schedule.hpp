@@ -235,9 +235,13 @@ struct Uses {
     bool fan_out = false;
     bool permutation = false;
     bool window = false;
-    bool hierarchy = false;    // and remap
+    bool hierarchy = false;
+    bool remap = false;        // contention-aware numbers
     bool power_of_two = false; // needs so many ranks
     bool commutative = false;  // needs an operation that commutes
+    // What a rank does follows from the sizes of what it sends and receives itself: it needs to
+    // know no others.
+    bool own_sizes = false;
 };
 
 struct Algorithm {

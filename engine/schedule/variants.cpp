@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "schedule/patterns.hpp"
 #include "schedule/read.hpp"
 
 namespace sonde::schedule {
@@ -19,16 +20,6 @@ std::vector<std::int64_t> unequal_sizes(const Algorithm& algorithm, Rank ranks) 
         sizes.push_back(i * 7 % 5 * 700);
     }
     return sizes;
-}
-
-// Leaf switches of as many hosts as there can be without being all.
-Rank largest_divisor(Rank ranks) {
-    for (Rank divisor = ranks / 2; divisor > 1; --divisor) {
-        if (ranks % divisor == 0 && divisor * divisor <= ranks) {
-            return divisor;
-        }
-    }
-    return 1;
 }
 
 class Cases {
@@ -81,14 +72,16 @@ public:
         }
     }
     void add_network() {
-        const Rank hosts = largest_divisor(asked_.ranks);
+        const Rank hosts = divisor_below_root(asked_.ranks);
         if (uses_.hierarchy && asked_.hierarchy.empty()) {
             const std::vector<Rank> levels{hosts, asked_.ranks / hosts};
             add("hierarchy", [&](Parameters& p) { p.hierarchy = levels; });
-            add("remapped", [&](Parameters& p) {
-                p.hierarchy = levels;
-                p.remap = true;
-            });
+            if (uses_.remap) {
+                add("remapped", [&](Parameters& p) {
+                    p.hierarchy = levels;
+                    p.remap = true;
+                });
+            }
         }
         if (uses_.window) {
             add("window 1", [](Parameters& p) { p.window = 1; });
@@ -119,8 +112,8 @@ Parameters fitting(const Algorithm& algorithm, Parameters parameters) {
     }
     if (!uses.hierarchy) {
         parameters.hierarchy.clear();
-        parameters.remap = false;
     }
+    parameters.remap = uses.remap && parameters.remap;
     if (uses.commutative || !is_reduction(algorithm.family)) {
         parameters.commutative = true;
     }

@@ -37,6 +37,7 @@ ordered_json uses_json(const Uses& uses) {
     add(uses.permutation, "permutation");
     add(uses.window, "window");
     add(uses.hierarchy, "hierarchy");
+    add(uses.remap, "remap");
     return list;
 }
 

@@ -43,7 +43,7 @@ class Algorithm:
 
 
 _CUT = ("segment_bytes",)
-_PLACED = (*_CUT, "hierarchy")
+_PLACED = (*_CUT, "hierarchy", "remap")
 _PERMUTED = (*_PLACED, "permutation")
 
 ALGORITHMS = (
@@ -61,6 +61,7 @@ ALGORITHMS = (
     Algorithm("allgather", "bruck"),
     Algorithm("allgather", "ring"),
     Algorithm("alltoall", "bruck"),
+    Algorithm("alltoall", "aggregated", ("hierarchy",)),
     Algorithm("alltoall", "uncoordinated", _CUT),
     Algorithm("alltoall", "staggered", _CUT),
     Algorithm("alltoall", "shift", _PLACED),
@@ -210,5 +211,5 @@ _SETTINGS = {
     "window": _Setting("window", "window", partial(_count, "window")),
     "permutation": _Setting("permutation", "permutation", _permutation),
     "hierarchy": _Setting("hierarchy", "hierarchy", lambda text: tuple(parse_hierarchy(text))),
-    "remap": _Setting("remap", "hierarchy", lambda _: True, is_switch=True),
+    "remap": _Setting("remap", "remap", lambda _: True, is_switch=True),
 }
