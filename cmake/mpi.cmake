@@ -122,12 +122,35 @@ target_link_options(sonde-mpi PRIVATE -Wl,--enable-new-dtags)
 install(TARGETS sonde-mpi RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT workers OPTIONAL)
 add_dependencies(quickstart sonde-mpi)
 
+# The library that is loaded into other MPI programs before MPI's own: nothing but MPI's names is
+# seen of it. No sanitizer goes into programs that have none.
+if(NOT NETSONDE_SANITIZE AND NOT NETSONDE_FUZZ)
+  file(GLOB tuned_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/engine/tuned/*.cpp)
+  set(tuned_exports ${CMAKE_CURRENT_SOURCE_DIR}/engine/tuned/exported.map)
+  add_library(sonde-tuned SHARED ${tuned_sources} ${schedule_sources}
+    engine/core/request.cpp engine/core/json_object.cpp)
+  target_include_directories(sonde-tuned SYSTEM PRIVATE ${mpi_include})
+  target_compile_options(sonde-tuned PRIVATE ${mpi_compile})
+  target_compile_definitions(sonde-tuned PRIVATE MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
+  target_link_libraries(sonde-tuned PRIVATE sonde_options nlohmann_json::nlohmann_json
+    Threads::Threads ${mpi_link} ${CMAKE_DL_LIBS})
+  target_link_options(sonde-tuned PRIVATE -Wl,--version-script=${tuned_exports}
+    -Wl,--enable-new-dtags)
+  netsonde_precompile(sonde-tuned)
+  netsonde_compile_together(sonde-tuned)
+  set_target_properties(sonde-tuned PROPERTIES LINK_DEPENDS ${tuned_exports}
+    BUILD_RPATH "${mpi_library_folders}" INSTALL_RPATH "$ORIGIN/..;${mpi_library_folders}")
+  install(TARGETS sonde-tuned LIBRARY DESTINATION "${SKBUILD_DATA_DIR}/lib/netsonde"
+    COMPONENT workers OPTIONAL)
+  add_dependencies(workers sonde-tuned)
+endif()
+
 if(NETSONDE_TESTS)
   # What can be tested without running MPI; the rest is tested through sonde-mpi's records.
   find_package(doctest REQUIRED)
   enable_testing()
   file(GLOB mpi_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/mpi/*.cpp)
-  add_executable(engine-mpi-tests tests/engine/main.cpp ${mpi_tests})
+  add_executable(engine-mpi-tests tests/engine/main.cpp ${mpi_tests} engine/tuned/rules.cpp)
   target_include_directories(engine-mpi-tests PRIVATE tests/engine)
   target_link_libraries(engine-mpi-tests PRIVATE sonde_mpi_parts doctest::doctest)
   target_compile_definitions(engine-mpi-tests PRIVATE

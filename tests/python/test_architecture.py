@@ -121,6 +121,7 @@ ENGINE_ARROWS: dict[str, set[str]] = {
     "tracer": {"core", "counters"},
     "simulator": {"core", "schedule", "protocol", "fabric"},
     "emulator": {"core", "fabric"},
+    "tuned": {"core", "transport", "schedule"},  # loaded into other MPI programs
     "worker": {"core", "transport", "schedule", "counters", "test", "collective"}
     | {"emulator", "host_benchmarks", "kernel_trace", "tracer", "simulator"},
 }

@@ -30,7 +30,7 @@ PLAIN_SOURCES = ("core/*.cpp", "counters/*.cpp", "test/*.cpp")
 """Below the engine's folder: those that include no header of a library."""
 FOLDERS = (
     *("core", "counters", "host_benchmarks", "kernel_trace", "test"),
-    *("collective", "schedule", "transport", "worker"),
+    *("collective", "schedule", "transport", "tuned", "worker"),
 )
 """All that is installed of the engine."""
 COMPILERS = ("c++", "g++", "clang++")
@@ -46,7 +46,9 @@ class Recipe:
     """What makes a program: ``sources`` below the engine's folder beside the plain ones, and the
     flags of its library. ``title`` is the library for people, ``by`` what it was found by, and
     ``name`` the beginning of the folder that the program is kept in. ``key``: what else makes
-    another program of it. ``about_s``: how long two CPUs take."""
+    another program of it. ``about_s``: how long two CPUs take. ``exports``: a file below the
+    engine's folder that says what is seen of a shared library, which is made of its own sources
+    alone."""
 
     program: str
     title: str
@@ -57,6 +59,7 @@ class Recipe:
     link_flags: tuple[str, ...]
     key: tuple[str, ...] = ()
     about_s: int = 40
+    exports: str | None = None
 
 
 @dataclass(frozen=True)
@@ -145,17 +148,20 @@ def _build(build: Build) -> None:
         build.folder.parent.mkdir(parents=True, exist_ok=True)
         what = f"{recipe.program} for {recipe.title}"
         print(f"netsonde: building {what}, once: some {recipe.about_s} s", file=sys.stderr)
-        with _locked(build.plain_folder):
-            _build_plain(build)
+        if recipe.exports is None:
+            with _locked(build.plain_folder):
+                _build_plain(build)
         with _locked(build.folder):
             if build.program.exists():
                 return
             with _made_whole(build.folder) as part:
-                objects = _compile(build, recipe.sources, part, recipe.compile_flags)
-                plain = sorted(build.plain_folder.glob("*.o"))
+                shared = () if recipe.exports is None else _shared_flags(recipe.exports)
+                flags = (*recipe.compile_flags, *shared[:1])
+                objects = _compile(build, recipe.sources, part, flags)
+                plain = [] if shared else sorted(build.plain_folder.glob("*.o"))
                 link = [*build.compiler, *map(str, (*objects, *plain)), *recipe.link_flags]
                 made = str(part / recipe.program)
-                _run_all(build, {recipe.program: [*link, *LINK_FLAGS, "-o", made]})
+                _run_all(build, {recipe.program: [*link, *shared, *LINK_FLAGS, "-o", made]})
                 for one in objects:
                     one.unlink()
     except OSError as error:
@@ -163,6 +169,11 @@ def _build(build: Build) -> None:
             f"{recipe.program} for {recipe.title} cannot be kept in {build.folder.parent}: "
             f"{error.strerror}; set XDG_CACHE_HOME to a folder that can be written"
         ) from error
+
+
+def _shared_flags(exports: str) -> tuple[str, ...]:
+    """That of the compiler comes first."""
+    return "-fPIC", "-shared", f"-Wl,--version-script={engine_folder() / exports}"
 
 
 def _build_plain(build: Build) -> None:

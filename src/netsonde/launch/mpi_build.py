@@ -28,6 +28,7 @@ MPI_SOURCES = (
 # The C++ bindings that old MPIs still bring are not wanted.
 MPI_FLAGS = ("-DMPICH_SKIP_MPICXX", "-DOMPI_SKIP_MPICXX")
 ASK_TIMEOUT_S = limit_s("mpi-compiler")
+_KEPT_FLAGS = ("-D", "-I", "-L", "-l", "-Wl,")
 
 
 def sonde_mpi_for(mpi: Mpi) -> Path:
@@ -120,6 +121,6 @@ def _wrapper_flags(wrapper: Path) -> list[str]:
         words = answer.stdout.split("\n", 1)[0]
         if answer.returncode == 0 and words:
             # The compiler itself, and what it was told for C, are ours to choose.
-            kept = [w for w in shlex.split(words)[1:] if w.startswith(("-I", "-L", "-l", "-Wl,"))]
+            kept = [w for w in shlex.split(words)[1:] if w.startswith(_KEPT_FLAGS)]
             return kept + [f"-Wl,-rpath,{w[2:]}" for w in kept if w.startswith("-L")]
     raise HostError(f"{wrapper} does not say its flags with -show; it is no MPI compiler wrapper")
