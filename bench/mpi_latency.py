@@ -105,12 +105,17 @@ def lines(found: Sequence[MpiLatency]) -> list[str]:
 
 def compile_minimal(folder: Path) -> Path:
     """The least loop for the MPI that netsonde uses. Raises HostError."""
+    return compiled_for_mpich(SOURCE, folder)
+
+
+def compiled_for_mpich(source: Path, folder: Path) -> Path:
+    """A C program for the MPI that netsonde uses, by its standard ABI. Raises HostError."""
     scripts = sysconfig.get_path("scripts")
     compiler = shutil.which("mpicc_abi", path=scripts) or shutil.which("mpicc_abi")
     if compiler is None:
-        raise HostError("mpicc_abi, which compiles the least loop, is not there (package mpich)")
-    program = folder / "mpi_minimal"
-    command = [compiler, "-O3", "-o", str(program), str(SOURCE)]
+        raise HostError(f"mpicc_abi, which compiles {source.name}, is not there (package mpich)")
+    program = folder / source.stem
+    command = [compiler, "-O3", "-o", str(program), str(source)]
     library = Path(scripts).parent / "lib"
     done = _run([*command, f"-Wl,-rpath,{library}"], {}, COMPILER_TIMEOUT_S)
     if done.returncode != 0:

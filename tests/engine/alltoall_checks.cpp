@@ -97,7 +97,7 @@ TEST_CASE("trees of switches, with and without remapped ids") {
             parameters.block_bytes = 7;
             parameters.segment_bytes = 3;
             for (const bool remap : {false, true}) {
-                parameters.remap = remap && algorithm.uses.hierarchy;
+                parameters.remap = remap && algorithm.uses.remap;
                 for (const Parameters& variant : variants(algorithm, parameters)) {
                     check_good(algorithm, variant);
                 }

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench import authenticated, fabric_wait, installed, tracing, waiting
+from bench import authenticated, fabric_wait, installed, passed_on, tracing, waiting
 from bench.__main__ import OWN, _arguments, _wanted
 from bench.ours import open_session
 from bench.peers import Route
@@ -104,6 +104,7 @@ def test_they_are_chosen_by_their_names() -> None:
         "like",
         "link",
         "pages",
+        "passed-on",
         "schedules",
         "simulator",
         "simulator-peers",
@@ -180,6 +181,16 @@ def test_what_tags_cost_is_measured_with_and_without() -> None:
     assert all(one.first > 0 and one.second > 0 for one in found)
     said = authenticated.lines(found)
     assert len(said) == 1 + len(authenticated.MEASURED) + 2
+    assert all(len(text) <= 80 for text in said)
+
+
+def test_what_passing_on_costs_is_the_median_of_differences() -> None:
+    one = passed_on.summarised("rules of other sizes", [(130.0, 100.0)] * 5 + [(900.0, 100.0)])
+    assert (one.native_ns, one.more_ns, one.pairs) == (100.0, 30.0, 6)
+    far = passed_on.summarised("another operation's rules", [(12345.6, 10.0)] * 6)
+    said = passed_on.lines([one, far, passed_on.summarised("few", [(1.0, 1.0)])])
+    assert said[2].endswith("missed")
+    assert said[3].endswith("not decided")
     assert all(len(text) <= 80 for text in said)
 
 

@@ -24,10 +24,11 @@ def library(
 ) -> None:
     """Print where the library is that lets a program follow rules.
 
-    It is loaded before the program's MPI, reads the rules that NETSONDE_RULES names, and runs its
-    collective operations by them. For an MPI without the MPI 5 standard ABI it is built once.
+    Give it to the program's ranks as LD_PRELOAD: it is loaded before their MPI, reads the rules
+    that NETSONDE_RULES names, and runs collective operations by them. For an MPI without the MPI 5
+    standard ABI it is built once.
 
-    mpirun -x LD_PRELOAD=$(netsonde tune library ./program) -x NETSONDE_RULES=rules.json ./program
+    Examples: `netsonde tune library`, `netsonde tune library ./program --mpi openmpi`
     """
     wanted = None if program is None else needs_standard_abi(program)
     typer.echo(tuned_library_for(find_mpi(mpi), wanted))
