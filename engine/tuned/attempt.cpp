@@ -2,31 +2,6 @@
 
 namespace sonde::tuned {
 
-namespace {
-
-// What a request of MPI's knows of an operation that goes on in the background.
-struct Outcome {
-    int status = MPI_SUCCESS;
-};
-
-int tell_outcome(void* extra, MPI_Status* status) {
-    const int result = static_cast<Outcome*>(extra)->status;
-    PMPI_Status_set_elements(status, MPI_BYTE, 0);
-    PMPI_Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
-    return result;
-}
-
-int free_outcome(void* extra) {
-    delete static_cast<Outcome*>(extra);
-    return MPI_SUCCESS;
-}
-
-int refuse_to_cancel(void* /*extra*/, int /*is_complete*/) { return MPI_SUCCESS; }
-
-} // namespace
-
 Prepared open(std::shared_ptr<Group> group, const Rule& rule, const Wanted& wanted,
               const Memories& memories) {
     const bool takes_got = memories.given_is_got && memories.given.empty();
@@ -80,25 +55,25 @@ MPI_Request run_on(Prepared prepared) {
     kept->running->channel.polls = true;
     kept->given.keep_types();
     kept->got.keep_types();
-    auto outcome = std::make_unique<Outcome>();
+    Library& library = Library::here();
+    const int tag = library.next_own_tag();
     MPI_Request request = MPI_REQUEST_NULL;
-    require(
-        PMPI_Grequest_start(tell_outcome, free_outcome, refuse_to_cancel, outcome.get(), &request));
-    Outcome* const told = outcome.release(); // free_outcome() has it
+    require(PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag, library.itself(), &request));
     try {
         kept->start();
     } catch (...) {
         kept->forget();
+        library.tell_itself(tag, MPI_ERR_OTHER);
+        PMPI_Wait(&request, MPI_STATUS_IGNORE);
         throw;
     }
-    Library::here().background().add(kept, [kept, told, request](int status) {
-        told->status = status;
+    library.background().add(kept, [kept, tag](int status) {
         if (kept->running) {
             kept->given.free_types();
             kept->got.free_types();
             kept->group->give_back(std::move(kept->running));
         }
-        PMPI_Grequest_complete(request);
+        Library::here().tell_itself(tag, status);
     });
     return request;
 }

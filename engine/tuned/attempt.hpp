@@ -64,7 +64,9 @@ std::optional<Prepared> prepare(Library& library, const Arguments& arguments, Fo
 
 // Runs what was prepared, and keeps its plan for the next call.
 void run_now(Prepared prepared);
-// A request that is complete when it is.
+// A request that is complete when it is: a receive of this process from itself, since MPI's
+// generalised requests cannot be started again, and not every MPI lets another thread complete them
+// while this one asks.
 [[nodiscard]] MPI_Request run_on(Prepared prepared);
 
 template <class Arguments, auto pass_on, class... A>

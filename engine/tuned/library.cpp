@@ -146,6 +146,7 @@ void Library::meet() {
         most_tag_ = *static_cast<int*>(most);
     }
     require(PMPI_Comm_group(MPI_COMM_WORLD, &world_));
+    require(PMPI_Comm_dup(MPI_COMM_SELF, &itself_));
     require(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_group, &keyval_, nullptr));
 }
 
@@ -170,11 +171,22 @@ void Library::end() noexcept {
             }
             require(PMPI_Comm_free_keyval(&keyval_));
             require(PMPI_Group_free(&world_));
+            require(PMPI_Comm_free(&itself_));
         }
         free_retired();
     } catch (const MpiError&) { // the program ends anyway
     } catch (const std::exception&) {
     }
+}
+
+int Library::next_own_tag() noexcept {
+    const std::uint32_t number = told_.fetch_add(1, std::memory_order_relaxed);
+    return static_cast<int>(number % static_cast<std::uint32_t>(most_tag_));
+}
+
+void Library::tell_itself(int tag, int status) noexcept {
+    const std::byte failed{};
+    PMPI_Send(&failed, status == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag, itself_);
 }
 
 std::shared_ptr<Group> Library::group_of(MPI_Comm communicator) {

@@ -59,6 +59,12 @@ public:
 
     [[nodiscard]] Background& background() noexcept { return background_; }
 
+    // A communicator of this process alone, by which it tells itself that something is done: a
+    // receive that waits there gets a message, which is too long where it failed.
+    [[nodiscard]] MPI_Comm itself() const noexcept { return itself_; }
+    [[nodiscard]] int next_own_tag() noexcept;
+    void tell_itself(int tag, int status) noexcept;
+
 private:
     Library() = default;
 
@@ -74,6 +80,8 @@ private:
     std::vector<std::int64_t> hosts_; // of the world's ranks
     MPI_Group world_ = MPI_GROUP_NULL;
     int most_tag_ = 32767;
+    MPI_Comm itself_ = MPI_COMM_NULL;
+    std::atomic<std::uint32_t> told_ = 0;
     int keyval_ = MPI_KEYVAL_INVALID;
     bool reports_ = false;
     bool has_threads_ = false;

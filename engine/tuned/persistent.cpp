@@ -2,12 +2,6 @@
 
 namespace sonde::tuned {
 
-namespace {
-
-constexpr int most_self_tags = 32767; // what every MPI has
-
-} // namespace
-
 PersistentRequests& PersistentRequests::here() {
     static PersistentRequests* const requests = new PersistentRequests;
     return *requests;
@@ -20,12 +14,10 @@ MPI_Request PersistentRequests::add(Prepared prepared) {
     kept->given.keep_types();
     kept->got.keep_types();
     const std::scoped_lock lock(mutex_);
-    if (self_ == MPI_COMM_NULL) {
-        require(PMPI_Comm_dup(MPI_COMM_SELF, &self_));
-    }
-    const int tag = next_tag_++ % most_self_tags;
+    Library& library = Library::here();
+    const int tag = library.next_own_tag();
     MPI_Request request = MPI_REQUEST_NULL;
-    require(PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag, self_, &request));
+    require(PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag, library.itself(), &request));
     known_[request] = {std::move(kept), tag};
     any_ = true;
     return request;
@@ -34,7 +26,6 @@ MPI_Request PersistentRequests::add(Prepared prepared) {
 void PersistentRequests::start(MPI_Request request) {
     std::shared_ptr<Prepared> prepared;
     int tag = 0;
-    MPI_Comm self = MPI_COMM_NULL;
     {
         const std::scoped_lock lock(mutex_);
         const auto found = known_.find(request);
@@ -43,14 +34,10 @@ void PersistentRequests::start(MPI_Request request) {
         }
         prepared = found->second.prepared;
         tag = found->second.tag;
-        self = self_;
     }
     prepared->start();
-    Library::here().background().add(prepared, [prepared, self, tag](int status) {
-        // What is longer than the receive is an error of it.
-        const std::byte failed{};
-        PMPI_Send(&failed, status == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag, self);
-    });
+    Library::here().background().add(
+        prepared, [prepared, tag](int status) { Library::here().tell_itself(tag, status); });
 }
 
 void PersistentRequests::forget(MPI_Request request) {
@@ -64,13 +51,6 @@ void PersistentRequests::forget(MPI_Request request) {
     if (prepared.use_count() == 1) { // not under way
         prepared->given.free_types();
         prepared->got.free_types();
-    }
-}
-
-void PersistentRequests::end() noexcept {
-    const std::scoped_lock lock(mutex_);
-    if (self_ != MPI_COMM_NULL) {
-        PMPI_Comm_free(&self_);
     }
 }
 

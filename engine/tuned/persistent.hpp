@@ -1,6 +1,5 @@
-// Persistent operations. MPI's generalised requests cannot be started again, so the program gets a
-// persistent receive from this process itself, on a communicator of the library's: starting it
-// starts the operation, and at the operation's end the library sends what it waits for.
+// Persistent operations. The program gets a persistent receive of this process from itself:
+// starting it starts the operation, at whose end the library sends what it waits for.
 #pragma once
 
 #include <mpi.h>
@@ -29,7 +28,6 @@ public:
     void start(MPI_Request request);
     void forget(MPI_Request request);
     [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
-    void end() noexcept;
 
 private:
     struct Known {
@@ -42,8 +40,6 @@ private:
     std::atomic<bool> any_ = false;
     std::mutex mutex_;
     std::map<MPI_Request, Known> known_;
-    MPI_Comm self_ = MPI_COMM_NULL;
-    int next_tag_ = 0;
 };
 
 template <class Arguments, auto pass_on, class... A>

@@ -55,7 +55,6 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int MPI_Finalize() {
-    PersistentRequests::here().end();
     Library::here().end();
     return PMPI_Finalize();
 }

@@ -3,9 +3,13 @@
  * memory that its calls could have written, every EVERY calls; two runs with one SEED must print the
  * same. FORMS: 1 blocking, 2 nonblocking as well, 3 persistent as well.
  *
- * Usage: random_collectives SEED CALLS EVERY FORMS [threads]
+ * Usage: random_collectives SEED CALLS EVERY FORMS [THREADS]
+ *
+ * With THREADS, MPI is started for several threads, and so many call at once, each on communicators
+ * of its own.
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,9 +89,12 @@ static void add(void* left, void* right, int* count, MPI_Datatype* type) {
     }
 }
 
-static void make_world(World* w) {
+static void make_world(World* w, int is_only) {
     MPI_Comm_rank(MPI_COMM_WORLD, &w->world_rank);
     w->comm[0] = MPI_COMM_WORLD;
+    if (!is_only) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &w->comm[0]);
+    }
     MPI_Comm_dup(MPI_COMM_WORLD, &w->comm[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -w->world_rank, &w->comm[2]); /* the other way round */
     MPI_Comm_split(MPI_COMM_WORLD, w->world_rank % 2, w->world_rank, &w->comm[3]);
@@ -111,8 +118,10 @@ static void make_world(World* w) {
 }
 
 static void end_world(World* w) {
-    for (int i = 1; i < communicators; ++i) {
-        MPI_Comm_free(&w->comm[i]);
+    for (int i = 0; i < communicators; ++i) {
+        if (w->comm[i] != MPI_COMM_WORLD) {
+            MPI_Comm_free(&w->comm[i]);
+        }
     }
     MPI_Type_free(&w->kinds[3].type);
     MPI_Type_free(&w->kinds[4].type);
@@ -287,28 +296,58 @@ static uint64_t call_once(const World* w, Dice* dice, int number, int forms, uin
     return before;
 }
 
+/* The calls of one thread. */
+typedef struct {
+    pthread_t thread;
+    int number, calls, every, forms;
+    uint64_t seed;
+    World world;
+} Caller;
+
+static void* call_all(void* of) {
+    Caller* c = of;
+    Dice dice = {mix(c->seed + (uint64_t)c->number)};
+    uint64_t all = 0;
+    for (int i = 0; i < c->calls; ++i) {
+        all = call_once(&c->world, &dice, i, c->forms, all);
+        if ((i + 1) % c->every == 0 || i + 1 == c->calls) {
+            printf("rank %d thread %d call %d %016llx\n", c->world.world_rank, c->number, i + 1,
+                   (unsigned long long)all);
+        }
+    }
+    return NULL;
+}
+
 int main(int argc, char** argv) {
+    enum { most_threads = 4 };
+    Caller callers[most_threads];
     const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     const int calls = argc > 2 ? atoi(argv[2]) : 100;
     const int every = argc > 3 ? atoi(argv[3]) : calls;
     const int forms = argc > 4 ? atoi(argv[4]) : 3;
-    if (argc > 5) {
+    const int threads = argc > 5 ? atoi(argv[5]) : 0;
+    const int count = threads < 1 ? 1 : threads < most_threads ? threads : most_threads;
+    if (threads > 0) {
         int provided;
         MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     } else {
         MPI_Init(&argc, &argv);
     }
-    World w;
-    make_world(&w);
-    Dice dice = {mix(seed)};
-    uint64_t all = 0;
-    for (int i = 0; i < calls; ++i) {
-        all = call_once(&w, &dice, i, forms, all);
-        if ((i + 1) % every == 0 || i + 1 == calls) {
-            printf("rank %d call %d %016llx\n", w.world_rank, i + 1, (unsigned long long)all);
-        }
+    for (int i = 0; i < count; ++i) {
+        Caller* c = &callers[i];
+        c->number = i, c->calls = calls, c->every = every, c->forms = forms, c->seed = seed;
+        make_world(&c->world, count == 1);
     }
-    end_world(&w);
+    for (int i = 1; i < count; ++i) {
+        pthread_create(&callers[i].thread, NULL, call_all, &callers[i]);
+    }
+    call_all(&callers[0]);
+    for (int i = 1; i < count; ++i) {
+        pthread_join(callers[i].thread, NULL);
+    }
+    for (int i = 0; i < count; ++i) {
+        end_world(&callers[i].world);
+    }
     MPI_Finalize();
     return 0;
 }

@@ -17,7 +17,7 @@ from netsonde.study.plan import PlannedPoint, plan_points
 from netsonde.study.spec import StudySpec
 
 ALLTOALL, ALLREDUCE = operations()["alltoall"], operations()["allreduce"]
-CHOSEN = {"segment_bytes", "hierarchy", "permutation", "fan_out", "window"}
+CHOSEN = {"segment_bytes", "hierarchy", "remap", "permutation", "fan_out", "window"}
 """Uses that can be chosen for an algorithm; sizes and the root are the operation's."""
 
 

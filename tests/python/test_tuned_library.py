@@ -59,7 +59,7 @@ def compiled(mpi: Mpi, wrapper: str, folder: Path) -> Path:
     by = mpi.mpiexec.with_name(wrapper)
     if not by.exists():
         pytest.skip(f"there is no {by}")
-    subprocess.run([by, "-O1", "-w", "-o", made, SOURCE], check=True, timeout=TIMEOUT_S)
+    subprocess.run([by, "-O1", "-w", "-pthread", "-o", made, SOURCE], check=True, timeout=TIMEOUT_S)
     return made
 
 
@@ -86,17 +86,17 @@ def without_report(said: list[str]) -> list[str]:
     return [line for line in said if line.startswith("rank ")]
 
 
-@pytest.mark.parametrize(("ranks", "threads"), [(3, ["threads"]), (4, [])])
+@pytest.mark.parametrize(("ranks", "threads"), [(3, 2), (4, 0)])
 def test_random_calls_have_the_same_results(
-    mpich: Mpi, program: Path, tmp_path: Path, ranks: int, threads: list[str]
+    mpich: Mpi, program: Path, tmp_path: Path, ranks: int, threads: int
 ) -> None:
     rules = random_rules(ranks, (ranks, (ranks + 1) // 2, ranks // 2))
     path = write_rules(tmp_path / "rules.json", rules)
-    command = (program, ranks, 250, 10, 3, *threads)
+    command = (program, ranks, 250 // max(threads, 1), 5, 3, threads)
     native = run(mpich, ranks, *command)
     said = run(mpich, ranks, *command, by=by_rules(mpich, path, NETSONDE_RULES_REPORT="1"))
     assert without_report(said) == native
-    assert len(native) == 25 * ranks
+    assert len(native) == 50 * ranks
     report = "\n".join(line for line in said if not line.startswith("rank "))
     for operation in ("bcast", "gatherv", "alltoallw", "reduce_scatter"):
         assert f"  {operation} " in report
@@ -184,16 +184,11 @@ def test_what_a_program_is_linked_with(program: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("name", "forms", "threads"),
-    [
-        ("mpich", 3, ["threads"]),
-        ("mpich-debian", 2, ["threads"]),  # its own persistent operations fail here
-        ("openmpi-debian", 2, ["threads"]),
-    ],
+    ("name", "forms"),
+    [("mpich", 3), ("mpich-debian", 2), ("openmpi-debian", 2)],
+    # Debian's MPICH fails in its own persistent operations, Open MPI 4 has none.
 )
-def test_ten_thousand_random_calls(
-    name: str, forms: int, threads: list[str], tmp_path: Path
-) -> None:
+def test_ten_thousand_random_calls(name: str, forms: int, tmp_path: Path) -> None:
     mpi = find_mpi(name)
     ending = mpi.mpiexec.name.partition(".")[2]
     wrapper = "mpicc_abi" if mpi.abi_folder else f"mpicc.{ending}" if ending else "mpicc"
@@ -202,6 +197,7 @@ def test_ten_thousand_random_calls(
         path = write_rules(
             tmp_path / "rules.json", random_rules(seed, (ranks, (ranks + 1) // 2, ranks // 2))
         )
-        command = (program, seed, 2000, 50, forms, *threads)
+        threads = 1 + seed % 2
+        command = (program, seed, 2000 // threads, 50, forms, threads)
         native = run(mpi, ranks, *command)
         assert run(mpi, ranks, *command, by=by_rules(mpi, path)) == native
