@@ -27,6 +27,7 @@ UNUSUAL: dict[str, Any] = {
     "sending": "sendfile",
     "datagrams_per_call": 4,
     "segment_offload": True,
+    "asks_before_sleep": 0,
     "kernel_times": True,
     "kernel_trace": True,
     "authenticated": True,
@@ -70,6 +71,7 @@ ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
     "sending": (("throughput", "round trip", "packets"), "other system calls"),
     "datagrams_per_call": (("throughput",), "fewer system calls"),
     "segment_offload": (("throughput", "packets"), "datagrams leave in bundles"),
+    "asks_before_sleep": (("throughput",), "other system calls; the receiver sleeps sooner"),
     "kernel_times": (("round trip",), "the kernel stamps, and is asked for the stamps"),
     "kernel_trace": (
         ("throughput", "round trip", "synchronisation"),

@@ -25,8 +25,10 @@ constexpr std::int64_t most_threads = 128;
 constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
 
 constexpr std::array<std::string_view, 13> choice_names{
-    "schedule", "library_algorithm", "count_partners", "partners", "window", "reduction", "datatype",
-    "cache", "cache_bytes", "align_bytes", "overlap", "polls", "both_timers"};
+    "schedule",    "library_algorithm", "count_partners", "partners",
+    "window",      "reduction",         "datatype",       "cache",
+    "cache_bytes", "align_bytes",       "overlap",        "polls",
+    "both_timers"};
 using CacheName = std::pair<std::string_view, CacheState>;
 constexpr std::array<CacheName, 4> cache_names{{{"warm", CacheState::warm},
                                                 {"flush", CacheState::flushed},

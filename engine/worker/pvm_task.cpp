@@ -284,7 +284,7 @@ Failure PvmTask::explained(const Failure& failure) {
     const bool lost = failure.code() == "system" || guard_.signalled(); // a daemon ends its tasks
     for (int looks = 0; daemon_ && lost && looks < most_looks; ++looks) {
         if (const auto how = daemon_->ended()) {
-            return {"system", "the daemon of PVM " + *how};
+            return {daemon_->was_halted() ? "peer_lost" : "system", "the daemon of PVM " + *how};
         }
         ::nanosleep(&between_looks, nullptr);
     }

@@ -68,7 +68,6 @@ POINTS = (
     Asked("input", 21, 48, 300),
     Asked("output", 48, 12, 150, simple=True),
 )
-LEAST = 10
 
 
 def held(folder: Path, asked: Asked) -> Gathered:
@@ -112,7 +111,7 @@ def test_a_gather_beyond_an_inputs_buffer_is_as_simulated(tmp_path: Path, attemp
 @pytest.mark.timeout(900)
 def test_gathers_have_the_simulators_efficiency(tmp_path: Path, attempts: Any) -> None:
     """Ten of twelve points within 0.05, none of them decided by how late the emulation was."""
-    for attempt in attempts(LEAST, of=len(POINTS)):
+    for attempt in attempts(10, of=12):
         asked = POINTS[(attempt.number - 1) % len(POINTS)]
         one = held(tmp_path / str(attempt.number), asked)
         note(attempt, one)

@@ -200,6 +200,7 @@ std::optional<std::string> Daemon::ended() {
     if (ended_.empty() && ::waitpid(process_, &status, WNOHANG) == process_) {
         ended_ = WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
                                      : "ended with status " + std::to_string(WEXITSTATUS(status));
+        halted_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
     return ended_.empty() ? std::nullopt : std::optional(ended_);
 }

@@ -56,6 +56,8 @@ public:
     void remove_files() const noexcept;
     // How it ended: "was killed by signal 9"; none while it runs.
     [[nodiscard]] std::optional<std::string> ended();
+    // Whether it ended since its machine did: what it is told when another host gave up.
+    [[nodiscard]] bool was_halted() const noexcept { return halted_; }
     // The CPU time and the memory that it has taken: pvm.daemon_cpu_ns, pvm.daemon_resident_bytes.
     [[nodiscard]] std::map<std::string, std::int64_t> counters() const;
 
@@ -77,6 +79,7 @@ private:
     std::string written_;   // what it wrote and nobody has taken yet
     std::string last_line_; // not empty
     std::string ended_;
+    bool halted_ = false;
 };
 
 } // namespace sonde::pvm

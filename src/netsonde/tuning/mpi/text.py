@@ -13,7 +13,7 @@ from netsonde.tuning.mpi.patterns import Seen
 from netsonde.tuning.mpi.prove import Proof
 from netsonde.tuning.mpi.rules import Rule, needs_drop_in
 from netsonde.tuning.mpi.run import RULES_NAME, Tuned
-from netsonde.units import format_count, format_size, format_time
+from netsonde.units import format_bytes, format_count, format_size, format_time
 
 WIDTH = 80
 
@@ -167,7 +167,7 @@ def proof_lines(proof: Proof, rules: Sequence[Rule]) -> Iterator[str]:
 
 def pattern_lines(operation: str, seen: Sequence[Seen], size_bytes: int) -> Iterator[str]:
     """Ways of an operation by whom they send how much."""
-    yield f"{operation}, {format_size(size_bytes)} bytes"
+    yield f"{operation}, {format_bytes(size_bytes)}"
     yield f"  {'way':<36}{'partners':>8}{'sent':>8}  the same as"
     for each in seen:
         if each.pattern is None:
