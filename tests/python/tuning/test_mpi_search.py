@@ -11,7 +11,14 @@ import pytest
 from netsonde.errors import UsageError
 from netsonde.operations import operations
 from netsonde.tuning.mpi.candidates import Cell, Link, predicted_ns, prune
-from netsonde.tuning.mpi.choose import judge, leader, rules_of, sizes_between
+from netsonde.tuning.mpi.choose import (
+    crossovers,
+    judge,
+    leader,
+    leaders,
+    rules_of,
+    sizes_between,
+)
 from netsonde.tuning.mpi.search import POINT_COST_NS, Found, Measured, Wanted, search
 
 LINK = Link(10_000.0, 1.0)
@@ -104,6 +111,40 @@ def test_sizes_are_refined_around_a_switch_point() -> None:
     assert first.low_bytes < 3000 <= first.high_bytes
     assert first.high_bytes <= 2.1 * first.low_bytes
     assert first.estimate_bytes == pytest.approx(3000, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("ring_ns", "at_bytes"),
+    [
+        (lambda size: 20_000.0 + 2.0 * size, []),
+        (lambda size: 5_000.0 + 2.0 * size, [5_000]),
+        (lambda size: 10_000.0 + size + 3_000.0 * math.cos(math.log2(size)), [26, 231, 2_040]),
+    ],
+    ids=["none", "one", "several"],
+)
+def test_crossovers_are_as_many_as_there_are(
+    ring_ns: Callable[[float], float], at_bytes: list[int]
+) -> None:
+    """Beside 10 us + n. With a scatter of 1 % over seven launches, of 16 to 16384 bytes."""
+    chance = random.Random(7)
+    sizes = [16 << n for n in range(11)]
+
+    def launches(value: float) -> dict[int, float]:
+        return {n: value * math.exp(chance.gauss(0.0, 0.01)) for n in range(7)}
+
+    times = {
+        Cell("alltoall", ranks, 1, size): {
+            "native": launches(10_000.0 + size),
+            "ring": launches(ring_ns(size) if ranks == 8 else 1e6),
+        }
+        for size in sizes
+        for ranks in (4, 8)  # of other ranks nothing is said
+    }
+    found = crossovers(times, leaders(times, 0.03))
+    assert {each.cell.ranks for each in found} <= {8}
+    assert len(found) == len(at_bytes)
+    for each, at in zip(found, at_bytes, strict=True):
+        assert each.low_bytes / 2 <= at <= each.high_bytes * 2
 
 
 def test_the_budget_bounds_what_is_measured() -> None:
