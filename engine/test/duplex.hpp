@@ -53,9 +53,8 @@ private:
 class ReceivingThread {
 public:
     // give_up: frees both this thread and the one that sends from what they wait for.
-    template <class Body>
-    ReceivingThread(Body body, std::function<void()> give_up)
-        : give_up_(std::move(give_up)), thread_([this, body] {
+    ReceivingThread(std::function<void()> body, std::function<void()> give_up)
+        : give_up_(std::move(give_up)), thread_([this, body = std::move(body)] {
               try {
                   body();
               } catch (...) {

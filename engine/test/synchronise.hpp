@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -70,10 +71,10 @@ struct StartManner {
 
 // Settles; sends SYNC1, waits for ACKSYNC, and so on; then calls await_start, starts the clock and
 // sends SYNC2.
-template <class Clock, ControlChannel Control, class AwaitStart>
+template <class Clock, ControlChannel Control>
 Start synchronise_origin(Control& control, std::uint32_t batch, std::uint64_t fingerprint,
                          const Timebase& timebase, const StartManner& manner,
-                         AwaitStart await_start) {
+                         const std::function<void()>& await_start) {
     const Frame sync1{Frame::Kind::sync1, batch, fingerprint};
     settle<Clock>(control, sync1, timebase, manner.settle_ns);
     std::uint64_t shortest = UINT64_MAX;
