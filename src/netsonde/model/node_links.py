@@ -32,7 +32,7 @@ Kind = Literal["host", "uplink", "switch", "pair"]
 ROUNDS_OF_POLISH = 4
 USUAL_QUANTILE = 0.3
 GROUP_QUANTILE = 0.4
-"""Of a group's pairs: below the middle, since a host of two may be slow, or a group of three."""
+"""Of what a group's hosts measured: below the middle, since one host of two may be slow."""
 MAD_TO_DEVIATION = 1.4826
 MEDIAN_COST = float(np.sqrt(np.pi / 2))
 """The deviation of a median beside that of a mean, of normal samples."""
@@ -170,6 +170,39 @@ class _ByHost:
         return np.where(self.counts > 0, middle, 0.0)
 
 
+class _Crossing:
+    """Observations that cross the link above a group one way, with the group's host of each."""
+
+    def __init__(self, places: Integers, inside: Integers) -> None:
+        self.places = places
+        hosts, self._host = np.unique(inside, return_inverse=True)
+        self._by_host = _ByHost(self._host, len(hosts))
+
+    def part(self, rest: Reals) -> float:
+        """What all of the group's hosts have in common: a quantile of each one's median, so that
+        neither one host nor one measurement of another makes it. No value between two hosts is
+        taken, which would have a share of the slower one's."""
+        each = self._by_host.median(rest[self.places])
+        return float(np.quantile(each, GROUP_QUANTILE, method="lower"))
+
+
+def _crossings(seen: Observations, groups: Groups) -> list[list[tuple[Way, _Crossing]]]:
+    """For each group, those of each way that the observations tell apart and any crosses."""
+    found = []
+    for members in groups.members:
+        of_origin, of_target = members[seen.origin], members[seen.target]
+        leaving = np.flatnonzero(of_origin & ~of_target)
+        entering = np.flatnonzero(of_target & ~of_origin)
+        inside = seen.origin[leaving], seen.target[entering]
+        ways: list[tuple[Way, Integers, Integers]] = (
+            [("both", np.concatenate([leaving, entering]), np.concatenate(inside))]
+            if seen.symmetric
+            else [("sends", leaving, inside[0]), ("receives", entering, inside[1])]
+        )
+        found.append([(way, _Crossing(*crossing)) for way, *crossing in ways if len(crossing[0])])
+    return found
+
+
 def polish(seen: Observations, groups: Groups, margin: float) -> Fit:
     """Takes the observations apart. Raises ValueError where there are none."""
     if not len(seen.value):
@@ -186,7 +219,7 @@ def polish(seen: Observations, groups: Groups, margin: float) -> Fit:
     sends, receives = np.zeros(seen.hosts), np.zeros(seen.hosts)
     leaves, enters = np.zeros(len(groups)), np.zeros(len(groups))
     for _ in range(ROUNDS_OF_POLISH):
-        rest = _polish_groups(rest, crossings, leaves, enters, margin, seen.symmetric)
+        rest = _polish_groups(rest, crossings, leaves, enters, margin)
         if seen.symmetric:
             part = _centred(both.median(np.concatenate([rest, rest])), both.counts)
             sends += part
@@ -240,43 +273,28 @@ def _sight(seen: Observations, fit: Fit, strictness: Strictness) -> Sight:
     return Sight(fit.spread, between, least, _limit(seen.hosts, strictness), meetings)
 
 
-def _crossings(seen: Observations, groups: Groups) -> list[tuple[Integers, Integers]]:
-    """For each group, which observations leave it and which enter it."""
-    found = []
-    for members in groups.members:
-        of_origin, of_target = members[seen.origin], members[seen.target]
-        found.append(
-            (np.flatnonzero(of_origin & ~of_target), np.flatnonzero(of_target & ~of_origin))
-        )
-    return found
-
-
 def _polish_groups(
     rest: Reals,
-    crossings: list[tuple[Integers, Integers]],
+    crossings: list[list[tuple[Way, _Crossing]]],
     leaves: Reals,
     enters: Reals,
     margin: float,
-    symmetric: bool,
 ) -> Reals:
     """Takes from the rest what links between switches add, the largest groups first. What is within
     the margin is left to the hosts: it is no fault, and a group of few would take theirs away."""
+    parts: Mapping[Way, tuple[Reals, ...]] = {
+        "both": (leaves, enters),
+        "sends": (leaves,),
+        "receives": (enters,),
+    }
     rest = rest.copy()
-    for number, (leaving, entering) in enumerate(crossings):
-        if symmetric:
-            ways: list[tuple[Integers, tuple[Reals, ...]]] = [
-                (np.concatenate([leaving, entering]), (leaves, enters))
-            ]
-        else:
-            ways = [(leaving, (leaves,)), (entering, (enters,))]
-        for crossing, parts in ways:
-            if not len(crossing):
-                continue
-            part = float(np.quantile(rest[crossing], GROUP_QUANTILE))
+    for number, ways in enumerate(crossings):
+        for way, crossing in ways:
+            part = crossing.part(rest)
             if abs(part) < margin / 2:
                 continue
-            rest[crossing] -= part
-            for values in parts:
+            rest[crossing.places] -= part
+            for values in parts[way]:
                 values[number] += part
     return rest
 
@@ -351,25 +369,17 @@ def _groups_out_of_line(
     seen: Observations, groups: Groups, fit: Fit, sight: Sight, strictness: Strictness
 ) -> list[Culprit]:
     found = []
-    for number, (leaving, entering) in enumerate(_crossings(seen, groups)):
+    for number, ways in enumerate(_crossings(seen, groups)):
         size = min(int(groups.members[number].sum()), int((~groups.members[number]).sum()))
-        ways: list[tuple[Way, float, Integers]] = (
-            [("both", float(fit.leaves[number]), np.concatenate([leaving, entering]))]
-            if seen.symmetric
-            else [
-                ("sends", float(fit.leaves[number]), leaving),
-                ("receives", float(fit.enters[number]), entering),
-            ]
-        )
-        for way, part, crossing in ways:
-            if not len(crossing):
-                continue
+        for way, crossing in ways:
+            part = float((fit.enters if way == "receives" else fit.leaves)[number])
+            measured = crossing.places
             noise = max(
                 fit.host_spread / np.sqrt(size),
-                MEDIAN_COST * fit.spread / np.sqrt(len(crossing)),
+                MEDIAN_COST * fit.spread / np.sqrt(len(measured)),
             )
             if part > strictness.margin and part / noise > _least(sight.limit, strictness):
-                kind, touched = _switch_or_link(seen, groups, fit, number, crossing, strictness)
+                kind, touched = _switch_or_link(seen, groups, fit, number, measured, strictness)
                 what: tuple[Kind, int, int, Way] = (kind, number, -1, way)
                 deviations = float(part / noise)
                 found.append(

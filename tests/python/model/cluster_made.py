@@ -11,8 +11,6 @@ from netsonde.model.lossy_links import Counts
 from netsonde.model.node_links import Observations
 from netsonde.model.tournament import Tournament
 
-USUAL_FOLLOW_UPS = 3
-
 
 @dataclass
 class Cluster:
@@ -31,6 +29,7 @@ class Cluster:
     spread: float = 0.02
     hiccups: float = 0.0
     farther: float = 1.0
+    follow_ups: int = 3
 
     @property
     def groups(self) -> Groups:
@@ -41,14 +40,14 @@ class Cluster:
         }
         return groups_of(names, leaves)
 
-    def pairs(self, rounds: int | None, follow_ups: int = USUAL_FOLLOW_UPS):
+    def pairs(self, rounds: int | None):
         """(origin, target, again), both directions of each meeting."""
         found = []
         for number, partners in enumerate(Tournament(self.hosts, self.seed, rounds).rounds()):
             playing = np.flatnonzero(partners >= 0)
             found.append((playing, partners[playing], np.full(len(playing), False)))
             del number
-        for number in range(follow_ups):
+        for number in range(self.follow_ups):
             partners = Tournament(self.hosts, self.seed + 1 + number).partners(0)
             playing = np.flatnonzero(partners >= 0)
             found.append((playing, partners[playing], np.full(len(playing), True)))

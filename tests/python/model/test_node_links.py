@@ -58,6 +58,22 @@ def test_a_slow_host_of_a_leaf_of_two_is_not_its_link():
     assert named(Cluster(12, 2, slow={6: 1.5})) == {("host", 6)}
 
 
+@pytest.mark.parametrize("size", [0.4, 0.8, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_disturbed_measurement_of_its_neighbour_does_not_make_it_the_switch(seed, size):
+    """Half of what crosses the link above a leaf of two is the slow host's; the leaf is named by
+    what its hosts have in common, so a few measurements of the other one do not tip it."""
+    cluster = Cluster(8, 2, seed, slow={3: 1.5}, noise=0.02, farther=0.4, follow_ups=1)
+    seen = cluster.observations()
+    neighbour = np.flatnonzero((seen.origin == 2) | (seen.target == 2))
+    for disturbed in neighbour:
+        value = seen.value.copy()
+        value[disturbed] += size
+        once = Observations(8, seen.origin, seen.target, value, seen.again, True)
+        found = judge(once, cluster.groups, strictness(8, len(cluster.groups)))[0]
+        assert {(c.kind, c.number) for c in found if c.confirmed} == {("host", 3)}
+
+
 def test_a_slow_switch_is_told_from_the_link_above_it():
     cluster = Cluster(24, 4, slow_leaves={2: 1.5})
     seen = cluster.observations()
