@@ -93,13 +93,8 @@ if(mpi_own_flags)
 else()
   netsonde_use_precompiled(sonde_mpi_parts)
 endif()
-netsonde_compile_together(sonde_mpi_parts)
+netsonde_compile_together(16 sonde_mpi_parts)
 add_dependencies(grouped sonde_mpi_parts)
-# Tables of operations have names of their own in each file: prepare_allgather, table.
-foreach(table collectives communicators layouts messages neighbours one_sided rates)
-  set_source_files_properties(engine/collective/${table}.cpp PROPERTIES
-    SKIP_UNITY_BUILD_INCLUSION ON)
-endforeach()
 add_executable(sonde-mpi engine/worker/sonde_mpi.cpp engine/worker/mpi_rank.cpp
   engine/worker/mpi_words.cpp engine/worker/collective_summary.cpp)
 target_link_libraries(sonde-mpi PRIVATE sonde_mpi_parts)
@@ -108,7 +103,7 @@ if(mpi_own_flags AND NETSONDE_PCH)
 elseif(NOT mpi_own_flags)
   netsonde_use_precompiled(sonde-mpi)
 endif()
-netsonde_compile_together(sonde-mpi)
+netsonde_compile_together(16 sonde-mpi)
 
 # Installed beside the interpreter, the worker finds the library of the same environment; a library
 # outside (a site's MPI) is found where the wrapper says. LD_LIBRARY_PATH goes before both.
@@ -137,7 +132,7 @@ if(NOT NETSONDE_SANITIZE AND NOT NETSONDE_FUZZ)
   target_link_options(sonde-tuned PRIVATE -Wl,--version-script=${tuned_exports}
     -Wl,--enable-new-dtags)
   netsonde_precompile(sonde-tuned)
-  netsonde_compile_together(sonde-tuned)
+  netsonde_compile_together(16 sonde-tuned)
   set_target_properties(sonde-tuned PROPERTIES LINK_DEPENDS ${tuned_exports}
     BUILD_RPATH "${mpi_library_folders}" INSTALL_RPATH "$ORIGIN/..;${mpi_library_folders}")
   install(TARGETS sonde-tuned LIBRARY DESTINATION "${SKBUILD_DATA_DIR}/lib/netsonde"

@@ -7,9 +7,8 @@
 #include "collective/forms.hpp"
 
 namespace sonde::collective {
+namespace collectives_rows {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 // Set-up. Elements are bytes, or words where they are joined.
 
@@ -470,7 +469,8 @@ constexpr std::array table{
 };
 
 } // namespace
+} // namespace collectives_rows
 
-std::span<const Entry> collectives() { return table; }
+std::span<const Entry> collectives() { return collectives_rows::table; }
 
 } // namespace sonde::collective

@@ -7,9 +7,8 @@
 #include "transport/mpi/call.hpp"
 
 namespace sonde::collective {
+namespace communicators_rows {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 // Place, number of ranks, and the sum of the squares of what the ranks were called before.
 using Made = std::array<std::int64_t, 3>;
@@ -119,7 +118,8 @@ constexpr std::array table{
 };
 
 } // namespace
+} // namespace communicators_rows
 
-std::span<const Entry> communicators() { return table; }
+std::span<const Entry> communicators() { return communicators_rows::table; }
 
 } // namespace sonde::collective

@@ -19,6 +19,8 @@
 
 namespace sonde::collective {
 
+using Bytes = std::span<std::byte>;
+
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 
 // One part for each rank or neighbour, in elements.

@@ -7,9 +7,8 @@
 #include "transport/mpi/call.hpp"
 
 namespace sonde::collective {
+namespace layouts_rows {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 struct Block {
     std::size_t place; // bytes from the beginning of the memory
@@ -194,7 +193,8 @@ constexpr std::array table{
 };
 
 } // namespace
+} // namespace layouts_rows
 
-std::span<const Entry> layouts() { return table; }
+std::span<const Entry> layouts() { return layouts_rows::table; }
 
 } // namespace sonde::collective

@@ -7,9 +7,8 @@
 #include "transport/mpi/call.hpp"
 
 namespace sonde::collective {
+namespace messages_rows {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 // Messages each way in one waitsome.
 constexpr std::size_t window = 8;
@@ -356,6 +355,7 @@ constexpr std::array table{
 };
 
 } // namespace
+} // namespace messages_rows
 
 int receive_from_all(Context& c) {
     std::size_t received = 0;
@@ -396,6 +396,6 @@ std::size_t expect_at_root(const Context& c, Bytes out) {
 
 std::size_t sends_to_root(const Context& c) { return c.rank == c.root ? 0 : c.message_bytes; }
 
-std::span<const Entry> messages() { return table; }
+std::span<const Entry> messages() { return messages_rows::table; }
 
 } // namespace sonde::collective

@@ -8,9 +8,8 @@
 #include "transport/mpi/call.hpp"
 
 namespace sonde::collective {
+namespace neighbours_rows {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 constexpr int neighbours_of_each = 2;
 
@@ -147,7 +146,8 @@ constexpr std::array table{
 };
 
 } // namespace
+} // namespace neighbours_rows
 
-std::span<const Entry> neighbours() { return table; }
+std::span<const Entry> neighbours() { return neighbours_rows::table; }
 
 } // namespace sonde::collective

@@ -8,9 +8,8 @@
 #include "transport/mpi/call.hpp"
 
 namespace sonde::collective {
+namespace one_sided_rows {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 // Memory. `got` is what is checked: what others put here, what was fetched, or both in that order.
 
@@ -332,7 +331,8 @@ constexpr auto table = [] {
 }();
 
 } // namespace
+} // namespace one_sided_rows
 
-std::span<const Entry> one_sided() { return table; }
+std::span<const Entry> one_sided() { return one_sided_rows::table; }
 
 } // namespace sonde::collective

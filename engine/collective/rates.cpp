@@ -7,9 +7,8 @@
 #include "collective/messages.hpp"
 
 namespace sonde::collective {
+namespace rates_rows {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 constexpr int usual_window = 64;
 constexpr int answer_tag = 2;
@@ -136,7 +135,8 @@ constexpr std::array table{
 };
 
 } // namespace
+} // namespace rates_rows
 
-std::span<const Entry> rates() { return table; }
+std::span<const Entry> rates() { return rates_rows::table; }
 
 } // namespace sonde::collective

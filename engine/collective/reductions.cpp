@@ -16,7 +16,6 @@
 namespace sonde::collective {
 namespace {
 
-using Bytes = std::span<std::byte>;
 using Word = std::uint64_t;
 
 Word as_it_is(Word word) noexcept { return word; }

@@ -126,6 +126,20 @@ def test_locks_hold_what_the_project_declares() -> None:
             assert f"\n{package}==" in lock, f"{package} is not in {name}.lock: run scripts/lock"
 
 
+def test_what_compiles_is_installed_before_the_rest() -> None:
+    """The set-up compiles while the other packages are on their way."""
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    needed = {re.split(r"[<>=]", requirement)[0] for requirement in build}
+    text = (ROOT / "scripts" / "setup").read_text()
+    found = re.search(r'^compiling="(.*)"$', text, re.MULTILINE)
+    assert found is not None
+    first = set(found[1].split("|"))
+    assert needed <= first
+    for name in ("run", "test"):
+        lock = (ROOT / "requirements" / f"{name}.lock").read_text()
+        assert first <= set(re.findall(r"^([a-z0-9-]+)==", lock, re.MULTILINE))
+
+
 def test_one_version_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert netsonde.__version__ == project

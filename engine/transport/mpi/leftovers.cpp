@@ -17,7 +17,8 @@ namespace sonde::mpi {
 namespace {
 
 // MPICH and its relatives; Open MPI 4; Open MPI 5.
-constexpr std::array<std::string_view, 3> prefixes{"mpich_shm_", "vader_segment.", "sm_segment."};
+constexpr std::array<std::string_view, 3> segment_prefixes{"mpich_shm_", "vader_segment.",
+                                                           "sm_segment."};
 
 std::vector<std::string> names_in(const std::string& folder) {
     const auto close = [](DIR* open) { ::closedir(open); };
@@ -30,7 +31,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 }
 
 bool is_of_an_mpi(std::string_view name) {
-    return std::any_of(prefixes.begin(), prefixes.end(),
+    return std::any_of(segment_prefixes.begin(), segment_prefixes.end(),
                        [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
