@@ -18,6 +18,7 @@
 #include "collective/reductions.hpp"
 #include "core/caches.hpp"
 #include "core/failure.hpp"
+#include "transport/mpi/call.hpp"
 
 namespace {
 
@@ -111,6 +112,22 @@ std::uint64_t together(int (*begin)(Context&), std::uint64_t steps, int polls) {
 } // namespace
 
 TEST_SUITE("choices") {
+    TEST_CASE("what MPI says of an error is one sentence") {
+        using mpi::in_one_sentence;
+        CHECK(in_one_sentence("Other MPI error") == "Other MPI error");
+        CHECK(
+            in_one_sentence("Internal MPI error!, error stack:\ninternal_Bcast(8093): "
+                            "MPI_Bcast(buffer=0x1) failed\nMPIR_Bcast(2): Internal MPI error!\n") ==
+            "Internal MPI error!");
+        CHECK(
+            in_one_sentence("Other MPI error, error stack:\ninternal_Send(1): MPI_Send(a) failed\n"
+                            "progress(7): OFI poll failed (Connection reset by peer)") ==
+            "Other MPI error (progress(7): OFI poll failed (Connection reset by peer))");
+        CHECK(in_one_sentence("Other MPI error, error stack:\nMPI_Send(a) failed\n") ==
+              "Other MPI error");
+        CHECK(in_one_sentence("Other MPI error, error stack:") == "Other MPI error");
+    }
+
     TEST_CASE("an operation that goes on by itself is hidden behind the computation") {
         CHECK(together(begin_at_once, 1000, 0) == 1000);
         CHECK(together(begin_at_once, 600, 0) == 1000);
