@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace sonde::simulator {
 
@@ -93,8 +94,26 @@ std::uint32_t Tcp::next(std::uint32_t host_index) {
             make_ready(flow_index); // behind the others
             return packet;
         }
+        hold(flow_index);
     }
     return none;
+}
+
+// What only the host's window keeps from sending waits for that, not for an answer of its own.
+void Tcp::hold(std::uint32_t flow_index) {
+    TcpState& tcp = state(flow_index);
+    const std::uint32_t source = flows_[flow_index].source;
+    if (tcp.first_message != none && !tcp.held && !within_global_window(of_[source])) {
+        tcp.held = true;
+        ready_[source].held.push_back(flow_index);
+    }
+}
+
+void Tcp::release_held(std::uint32_t host) {
+    for (const std::uint32_t flow_index : std::exchange(ready_[host].held, {})) {
+        state(flow_index).held = false;
+        make_ready(flow_index);
+    }
 }
 
 std::uint32_t Tcp::next_of(std::uint32_t flow_index) {
@@ -209,6 +228,7 @@ void Tcp::take_new(std::uint32_t flow_index, std::uint32_t number) {
     measure(tcp, number);
     const auto acknowledged = static_cast<double>(number - tcp.base);
     of_[flow.source].under_way -= number - tcp.base;
+    release_held(flow.source);
     tcp.base = number;
     tcp.duplicates = 0;
     if (tcp.repairing && number >= tcp.recover) {

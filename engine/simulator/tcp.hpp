@@ -26,11 +26,14 @@ private:
     struct Ready {
         std::vector<std::uint32_t> flows;
         std::size_t taken = 0;
+        std::vector<std::uint32_t> held; // until there is room in the host's window
     };
 
     void enqueue(std::uint32_t message) override;
     TcpState& state(std::uint32_t flow_index);
     void make_ready(std::uint32_t flow_index);
+    void hold(std::uint32_t flow_index);
+    void release_held(std::uint32_t host);
     [[nodiscard]] std::uint32_t next_of(std::uint32_t flow_index);
     [[nodiscard]] std::uint32_t next_new(std::uint32_t flow_index, double flying);
     [[nodiscard]] std::uint32_t next_repair(std::uint32_t flow_index);

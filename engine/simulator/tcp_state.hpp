@@ -40,6 +40,7 @@ struct TcpState {
     std::uint32_t first_message = none;
     std::uint32_t last_message = none;
     bool ready = false; // it stands in its host's queue
+    bool held = false;  // its host's window has no room
     // The receiver: packets beyond the one that it expects, by number modulo a power of two.
     std::uint32_t expected = 0;
     std::uint32_t unanswered = 0; // accepted

@@ -40,6 +40,9 @@ json choose_transport(std::mt19937_64& random) {
         transport["selective"] = below(2) == 0;
         transport["delayed_acknowledgement_ns"] = below(2) * 3'000'000;
         transport["receive_window_packets"] = 1 + below(64);
+        if (below(3) == 0) {
+            transport["global_window_packets"] = 1 + below(10);
+        }
         return transport;
     }
     json transport = go_back_n(1 + below(40), 20'000'000);

@@ -161,11 +161,9 @@ def capacity_plan(prefix: str, buffer: Buffer | None) -> dict[str, int]:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-class Switch(Strict):
-    """A switch. ``preset`` names one of a kind; what is given beside it comes first."""
+class SwitchKind(Strict):
+    """What a switch is like. ``preset`` names one of a kind; what is given beside it comes first."""
 
-    name: str = Field(pattern="^[a-z][a-z0-9-]{0,30}$")
-    hosts: str | None = None
     preset: str | None = None
     architecture: Literal["input", "output", "shared"] | None = None
     buffer: BufferField | None = None
@@ -174,6 +172,13 @@ class Switch(Strict):
     forwarding: Literal["store-and-forward", "cut-through"] | None = None
     latency: Delay | None = None
     pause: Pause | None = None
+
+
+class Switch(SwitchKind):
+    """A switch, and the hosts at it."""
+
+    name: str = Field(pattern="^[a-z][a-z0-9-]{0,30}$")
+    hosts: str | None = None
 
     def complete(self) -> Switch:
         """With its preset filled in. Raises UsageError where there is none of that name."""
@@ -212,17 +217,21 @@ class Uplink(Link):
     upper_buffer: BufferField | None = None
 
 
+def _of_preset(given: object) -> object:
+    return {"preset": given} if isinstance(given, str) else given
+
+
 class Tree(Strict):
     """Switches in levels, in place of ``[[switch]]`` and ``[[uplink]]`` tables.
 
     ``fan`` is, from the hosts up, how many hosts hang on a switch of the first level, how many of
-    these on one of the second, and so on; the last level is one switch. ``switches`` names the
-    preset of each level (one name stands for all), ``uplinks`` is the link above each level but the
-    last (one stands for all).
+    these on one of the second, and so on; the last level is one switch. ``switches`` says what those
+    of each level are like, or names a preset (one stands for all), ``uplinks`` is the link above
+    each level but the last (one stands for all).
     """
 
     fan: list[Annotated[int, Field(ge=1, le=1 << 20)]] = Field(min_length=1, max_length=6)
-    switches: list[str] = Field([], max_length=6)
+    switches: list[Annotated[SwitchKind, BeforeValidator(_of_preset)]] = Field([], max_length=6)
     uplinks: list[Link] = Field([], max_length=5)
 
     @model_validator(mode="after")

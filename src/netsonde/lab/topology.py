@@ -11,7 +11,17 @@ from typing import Any
 
 from netsonde.errors import UsageError
 from netsonde.lab.spec import MTU_BYTES, host_name
-from netsonde.lab.tables import ClusterTables, Host, Line, Link, Switch, Tree, Uplink, capacity_plan
+from netsonde.lab.tables import (
+    ClusterTables,
+    Host,
+    Line,
+    Link,
+    Switch,
+    SwitchKind,
+    Tree,
+    Uplink,
+    capacity_plan,
+)
 
 USUAL_RATE_BIT_PER_S = 10**9
 _NAMES = re.compile(r"[A-Za-z0-9_.\[\],/!&^ -]*")
@@ -60,10 +70,10 @@ def _of_tree(tree: Tree) -> tuple[list[Switch], list[Uplink]]:
     level_names: list[str] = []
     hosts = tree.hosts
     for level, fan in enumerate(tree.fan):
-        kind = _of_level(tree.switches, level)
+        kind = _of_level(tree.switches, level) or SwitchKind()
         count = max(1, (hosts if level == 0 else len(level_names)) // fan)
         names = [_name_in_tree(len(tree.fan), level, number) for number in range(1, count + 1)]
-        known = Switch(name=names[0], preset=kind).complete()
+        known = Switch.model_construct(**dict(kind), name=names[0], hosts=None).complete()
         for number, name in enumerate(names):
             own = f"h[{number * fan + 1}-{(number + 1) * fan}]" if level == 0 else None
             switches.append(known.model_copy(update={"name": name, "hosts": own}))

@@ -19,6 +19,7 @@ from netsonde.records.journal import Journal
 from netsonde.records.rundir import FORMAT, new_run_directory, write_atomically, write_manifest
 from netsonde.simulate.plan import SimulatedPoint
 from netsonde.simulate.process import PROGRAM, Job, Result, Simulators, processors
+from netsonde.units import format_time
 
 SCENARIO_NAME = "scenario.toml"
 
@@ -144,14 +145,17 @@ def _with_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _stuck(point: SimulatedPoint, results: Mapping[int, Result]) -> NetsondeError | None:
-    """A run that could not end: nobody retransmitted what was lost. Of datagrams it is a result."""
+    """A run that could not end: nothing more happens, and not all is delivered. Of datagrams, which
+    nobody sends again, it is a result."""
     if not point.carrier.has_protocol:
         return None
     for result in results.values():
         for record in result.records:
-            if record["record"] == "done" and record["values"].get("ended_by") == "stuck":
+            if record["record"] == "done" and record["values"].get("ended_by") != "finished":
+                at = format_time(record["values"]["elapsed_ns"])
                 return HostError(
-                    "the simulation came to a standstill: packets were lost that nobody sends again"
+                    f"the simulation came to a standstill at {at}: not all has arrived, and nobody "
+                    "has anything to send"
                 )
     return None
 

@@ -63,7 +63,7 @@ PROGRAM = textwrap.dedent(
             "packets_retransmitted": packets // 10 * sends, "time_outs": sends * 1,
         })
     put("done", verb="run", values={
-        "ended_by": "stuck" if mode == "stuck" else "finished", "elapsed_ns": elapsed,
+        "ended_by": "idle" if mode == "idle" else "finished", "elapsed_ns": elapsed,
         "packets_created": 1000, "lost_overflow": 100, "lost_random": 0, "lost_receive_pool": 0,
     })
     """

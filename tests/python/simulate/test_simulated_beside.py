@@ -112,7 +112,7 @@ def test_the_simulated_time_stands_beside(fake: pytest.MonkeyPatch) -> None:
     assert "1.846 ms" in text
     assert "100 packets lost" in text
     assert all(len(line) <= 80 for line in text.splitlines())
-    fake.setenv("FAKE_SIM", "stuck")
+    fake.setenv("FAKE_SIM", "idle")
     text = CliRunner().invoke(app, ASKED, catch_exceptions=False).stdout
     assert "it does not end" in text
     assert all(len(line) <= 80 for line in text.splitlines())

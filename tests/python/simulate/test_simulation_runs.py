@@ -222,7 +222,7 @@ def test_a_simulated_run_is_not_resumed(small: Path, tmp_path: Path) -> None:
         ("refuse", UsageError, "13 packets are unlucky"),
         ("crash", HostError, "sonde-sim was killed by signal 11"),
         ("garbage", HostError, "sonde-sim wrote a line that is not JSON"),
-        ("stuck", HostError, "came to a standstill"),
+        ("idle", HostError, "came to a standstill"),
     ],
 )
 def test_what_goes_wrong_is_a_sentence(
