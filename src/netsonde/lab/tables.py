@@ -218,6 +218,8 @@ class Uplink(Link):
 
 
 def _of_preset(given: object) -> object:
+    if not isinstance(given, str | dict | SwitchKind):
+        raise ValueError("must be a preset's name, or a table")
     return {"preset": given} if isinstance(given, str) else given
 
 

@@ -117,6 +117,29 @@ def test_store_and_forward_costs_a_packet_in_each_round(sonde_sim: Path) -> None
         assert (long_stored - long) / long < 0.5 * added / short
 
 
+def test_a_global_window_keeps_an_oversubscribed_exchange_at_its_bound(sonde_sim: Path) -> None:
+    """Nothing is lost, and uplinks carry nine tenths of what they can; TCP, which everybody begins
+    at once or in rounds, takes more than 1.5 times as long."""
+    rival: dict[str, Change] = {"permutation": None, "remap": None}
+    for key in ("window", "timeout_slots", "global_window", "global_window_counts"):
+        rival[f"simulation.transport.{key}"] = None
+    rival["simulation.transport.kind"] = "tcp"
+    ways = [f"alltoall/{name}" for name in ("pairwise", "shift", "staggered")]
+    plans = [
+        planned("eight-eights", block="16k"),
+        *(planned("eight-eights", block="16k", algorithm=name, **rival) for name in ways),
+    ]
+    windowed, *others = simulated(sonde_sim, plans)
+    block_bytes, packets = 16 * 1024, 12
+    on_the_line = block_bytes + packets * (38 + 8)  # Ethernet's and the transport's part of each
+    bound_ns = 8 * (64 - 8) * on_the_line * 8 / 200e6 * 1e9
+    done = windowed.batches[0].ends[0].done
+    assert done["lost_overflow"] == 0
+    assert 0.9 < bound_ns / done["elapsed_ns"] <= 1.0
+    for other in others:
+        assert other.batches[0].ends[0].done["elapsed_ns"] > 1.5 * done["elapsed_ns"]
+
+
 def test_effects_of_a_full_design_are_ranked(sonde_sim: Path, tmp_path: Path) -> None:
     """On input buffers the window decides, and the timeout does nothing."""
     plans = [

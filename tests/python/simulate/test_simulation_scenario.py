@@ -201,6 +201,27 @@ def test_a_tree_of_switches() -> None:
     )
 
 
+def test_switches_of_a_tree_may_be_described_or_named() -> None:
+    found = plan(
+        """
+        [tree]
+        fan = [2, 2]
+        switches = [
+            { architecture = "output", buffer = "64k" },
+            { preset = "powerrail-2200", buffer = "10 packets" },
+        ]
+        [simulation.workload]
+        kind = "uniform"
+        packets = 1
+        """
+    )
+    kinds = {s["name"]: found["switch_kinds"][s["kind"]] for s in found["switches"]}
+    assert kinds["leaf1"] == kinds["leaf2"]
+    assert kinds["leaf1"]["buffer_bytes"] == 65536
+    assert kinds["root"]["buffer_packets"] == 10
+    assert kinds["root"]["cut_through"] is False
+
+
 def test_hosts_that_differ_are_groups_of_their_own() -> None:
     found = plan(
         SMALL
