@@ -162,7 +162,7 @@ def capacity_plan(prefix: str, buffer: Buffer | None) -> dict[str, int]:
 
 
 class SwitchKind(Strict):
-    """What a switch is like. ``preset`` names one of a kind; what is given beside it comes first."""
+    """What a switch is like: as ``preset`` has it, but for what is given beside it."""
 
     preset: str | None = None
     architecture: Literal["input", "output", "shared"] | None = None
@@ -227,9 +227,9 @@ class Tree(Strict):
     """Switches in levels, in place of ``[[switch]]`` and ``[[uplink]]`` tables.
 
     ``fan`` is, from the hosts up, how many hosts hang on a switch of the first level, how many of
-    these on one of the second, and so on; the last level is one switch. ``switches`` says what those
-    of each level are like, or names a preset (one stands for all), ``uplinks`` is the link above
-    each level but the last (one stands for all).
+    these on one of the second, and so on; the last level is one switch. ``switches`` says what
+    those of each level are like, or names a preset (one stands for all), ``uplinks`` is the link
+    above each level but the last (one stands for all).
     """
 
     fan: list[Annotated[int, Field(ge=1, le=1 << 20)]] = Field(min_length=1, max_length=6)
