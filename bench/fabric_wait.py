@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.commands import compiled
 from bench.comparisons import LAB, SMALL_BYTES
 from bench.ours import answered, open_session
 from bench.peers import Route, Tool, free_port, run_tool
@@ -107,21 +106,8 @@ def _median_ns(session: Session) -> float:
 @contextlib.contextmanager
 def control() -> Iterator[Path]:
     """The compiled control, as long as the block runs. Raises HostError."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        raise HostError("fabric-wait needs a C compiler (Debian: gcc)")
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder, "fabric_control")
-        done = subprocess.run(
-            [compiler, "-std=c17", "-O2", str(SOURCE), "-o", str(program)],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise HostError(f"{SOURCE.name} cannot be compiled: {done.stderr[:300]}")
-        yield program
+        yield compiled(SOURCE, Path(folder))
 
 
 def controlled(route: Route, where: str, program: Path, rounds: int = 9) -> list[Beside]:

@@ -10,11 +10,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bench.commands import said
 from bench.mpi_netpipe import PINNED
 from bench.peers import Route
 from bench.turns import Beside, beside, in_turn, line
@@ -230,7 +231,7 @@ def _free_port() -> int:
 def _told(words: Sequence[str], figure: str, folder: str) -> float:
     """What netsonde tells as the tool. Raises HostError."""
     command = [sys.executable, "-m", "netsonde", *words, "--json", "--out", folder]
-    text = _said(command, {})
+    text = said(command, TIMEOUT_S)
     told = json.loads(text[text.index("{") :])["points"][0].get("told", ())
     values = [float(one["value"]) for one in told if one["name"] == figure]
     if not values:
@@ -255,7 +256,7 @@ def _answered(command: Sequence[str], read: Callable[[str], float]) -> float:
     last = HostError("never tried")
     for _ in range(5):
         try:
-            return read(_said(command, {}))
+            return read(said(command, TIMEOUT_S))
         except (HostError, UnreadableOutputError) as error:
             last = HostError(f"{command[3]}: {error}")
     raise last
@@ -263,7 +264,7 @@ def _answered(command: Sequence[str], read: Callable[[str], float]) -> float:
 
 def _mpi_of(program: str) -> Mpi:
     """The MPI whose library the program has. Raises HostError."""
-    libraries = _said(["ldd", program], {})
+    libraries = said(["ldd", program], TIMEOUT_S)
     for name in MPIS:
         try:
             mpi = find_mpi(name)
@@ -299,7 +300,8 @@ def _job(
     words = [str(sizes) if word == "{sizes}" else word for word in of.words]
     environment = {**default_environment(mpi, [], 2, MEMORY), **environment_of(mpi)}
     pinned = [str(script), *map(str, processors), program, *words]
-    text = _said([str(mpi.mpiexec), *launcher_arguments(mpi, [], 2), *pinned], environment)
+    command = [str(mpi.mpiexec), *launcher_arguments(mpi, [], 2), *pinned]
+    text = said(command, TIMEOUT_S, environment)
     return _of_table(text, of)
 
 
@@ -320,23 +322,3 @@ def _of_table(text: str, of: Ranks) -> float:
 
 def _unread(text: str) -> float:
     raise HostError(f"no row of the size was printed: {printable(text.strip()[-200:])}")
-
-
-def _said(command: Sequence[str], settings: Mapping[str, str]) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            env={**os.environ, **settings},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=TIMEOUT_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise HostError(f"{command[0]}: {error}") from error
-    if done.returncode != 0:
-        words = printable((done.stderr or done.stdout).strip()[-200:])
-        raise HostError(f"{command[0]} ended with status {done.returncode}: {words}")
-    return done.stdout

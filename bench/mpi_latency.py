@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.commands import COMPILER_TIMEOUT_S, ended, said
 from bench.peers import Route
 from bench.turns import Beside, beside, in_turn, line
 from netsonde.errors import HostError
@@ -32,7 +32,6 @@ TRIPS = 100
 """Round trips of a block: the least loop reads the clock once for so many."""
 BLOCKS = 400
 TIMEOUT_S = 60
-COMPILER_TIMEOUT_S = 60
 SOURCE = Path(__file__).with_name("mpi_minimal.c")
 PATHS: Mapping[str, Mapping[str, str]] = {
     "MPI loopback": LOOPBACK_SETTINGS,
@@ -117,9 +116,7 @@ def compiled_for_mpich(source: Path, folder: Path) -> Path:
     program = folder / source.stem
     command = [compiler, "-O3", "-o", str(program), str(source)]
     library = Path(scripts).parent / "lib"
-    done = _run([*command, f"-Wl,-rpath,{library}"], {}, COMPILER_TIMEOUT_S)
-    if done.returncode != 0:
-        raise HostError(f"{compiler}: {printable(done.stderr.strip()[-200:])}")
+    said([*command, f"-Wl,-rpath,{library}"], COMPILER_TIMEOUT_S)
     return program
 
 
@@ -143,26 +140,8 @@ def minimal(program: Path, settings: Mapping[str, str], processors: Sequence[int
     mpi = find_mpi("mpich")
     command = [str(mpi.mpiexec), *launcher_arguments(mpi, [], 2), str(program)]
     extent = [str(number) for number in (MESSAGE_BYTES, TRIPS, BLOCKS, *processors)]
-    done = _run([*command, *extent], settings, TIMEOUT_S)
+    done = ended([*command, *extent], TIMEOUT_S, settings)
     means = [float(word) for word in done.stdout.split()] if done.returncode == 0 else []
     if len(means) != BLOCKS:
         raise HostError(f"the least loop failed: {printable(done.stderr.strip()[-200:])}")
     return Pingpong(float(np.median(means)))
-
-
-def _run(
-    command: Sequence[str], settings: Mapping[str, str], timeout_s: float
-) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command,
-            env={**os.environ, **settings},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=timeout_s,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise HostError(f"{command[0]}: {error}") from error

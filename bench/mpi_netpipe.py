@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bench.commands import ended
 from bench.peers import Route
 from bench.turns import Beside, beside, in_turn, line
 from netsonde.catalogue.within import LOOPBACK
@@ -126,24 +126,13 @@ def ours(mpi: Mpi, size: int) -> float:
 
 def netpipe(mpi: Mpi, program: str, script: Path, processors: Sequence[int], size: int) -> float:
     """One way, ns. Raises HostError."""
-    settings = {**os.environ, **default_environment(mpi, [], 2, LOOPBACK), **environment_of(mpi)}
+    settings = {**default_environment(mpi, [], 2, LOOPBACK), **environment_of(mpi)}
     own = ["-l", str(size), "-u", str(size), "-p", "0", "-n", str(REPEATS[size]), "-o", "/dev/null"]
     pinned = [str(script), *map(str, processors), program, *own]
     command = [str(mpi.mpiexec), *launcher_arguments(mpi, [], 2), *pinned]
+    done = ended(command, TIMEOUT_S, settings)
     try:
-        done = subprocess.run(
-            command,
-            env=settings,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=TIMEOUT_S,
-        )
         return parse_netpipe(done.stderr + done.stdout)[0].one_way_ns
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise HostError(f"{program}: {error}") from error
     except UnreadableOutputError as error:
         words = printable(done.stderr.strip()[-200:])
         raise HostError(f"{Path(program).name} failed: {words or error}") from error

@@ -8,13 +8,13 @@ import resource
 import shutil
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.commands import ended
 from netsonde.errors import HostError
 from netsonde.launch.host import ChildProcess, Host, printable
 
@@ -206,16 +206,8 @@ def look_also_in(folders: Sequence[Path]) -> None:
 def offers(program: str, option: str) -> bool:
     """Whether a program's --help names an option."""
     try:
-        done = subprocess.run(
-            [program, "--help"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=VERSION_TIMEOUT_S,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = ended([program, "--help"], VERSION_TIMEOUT_S)
+    except HostError:
         return False
     return option in done.stdout + done.stderr
 
@@ -235,16 +227,8 @@ def version(name: str) -> str:
     if not argv:
         return UNKNOWN
     try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=VERSION_TIMEOUT_S,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = ended(argv, VERSION_TIMEOUT_S)
+    except HostError:
         return UNKNOWN
     lines = done.stdout.strip().splitlines()
     return printable(lines[0]) if lines else UNKNOWN

@@ -4,19 +4,16 @@ calls' and the machine's, and not netsonde's."""
 from __future__ import annotations
 
 import functools
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
+from bench.commands import compiled
 from bench.measured import Extent, Measured, Scalar
 from bench.peers import Route, Tool, Written, free_port, run_tool
 from bench.settings import BUFFER_BYTES
-from netsonde.errors import HostError
 from netsonde.peers.output import UnreadableOutputError
 
 SOURCE = Path(__file__).with_name("plain_socket.c")
-COMPILER_TIMEOUT_S = 60
 SECOND_NS = 1e9
 
 
@@ -28,20 +25,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 @functools.cache
 def program() -> str:
     """The compiled loop, as long as the bench runs. Raises HostError."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        raise HostError("the plain loop needs a C compiler (Debian: gcc)")
-    made = Path(_folder().name, "plain_socket")
-    done = subprocess.run(
-        [compiler, "-std=c17", "-O2", str(SOURCE), "-o", str(made)],
-        capture_output=True,
-        text=True,
-        timeout=COMPILER_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise HostError(f"{SOURCE.name} cannot be compiled: {done.stderr[:300]}")
-    return str(made)
+    return str(compiled(SOURCE, Path(_folder().name)))
 
 
 def round_trips(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench.commands import said
 from bench.peers import Route
 from bench.turns import Beside, beside, line
 from netsonde.errors import HostError
-from netsonde.launch.host import printable
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.mpi_launchers import LOOPBACK_SETTINGS, launcher_arguments
 from netsonde.units import bytes_in_words
@@ -32,13 +31,13 @@ def schedules(route: Route, seconds: float, draw: random.Random) -> list[Beside]
         raise HostError(f"{PROGRAM.name} is not built; scripts/setup test does so")
     if len(os.sched_getaffinity(0)) < 2:
         raise HostError("two ranks need two CPUs")
-    return [one for title, settings in PATHS.items() for one in pairs_in(title, _said(settings))]
+    return [one for title, settings in PATHS.items() for one in pairs_in(title, _by(settings))]
 
 
-def pairs_in(title: str, said: str) -> list[Beside]:
+def pairs_in(title: str, text: str) -> list[Beside]:
     """The program's lines of bytes, ns by a schedule and ns by hand, a comparison for each size."""
     found: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for words in (text.split() for text in said.splitlines()):
+    for words in (row.split() for row in text.splitlines()):
         if len(words) == 3 and words[0].isdecimal():
             found[int(words[0])].append((float(words[1]), float(words[2])))
     made = []
@@ -48,23 +47,10 @@ def pairs_in(title: str, said: str) -> list[Beside]:
     return made
 
 
-def _said(settings: Mapping[str, str]) -> str:
+def _by(settings: Mapping[str, str]) -> str:
     mpi = find_mpi("mpich")
     command = [str(mpi.mpiexec), *launcher_arguments(mpi, [], 2), str(PROGRAM)]
-    try:
-        done = subprocess.run(
-            [*command, "--test-suite=overhead", "--no-skip"],
-            env={**os.environ, **settings},
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise HostError(f"two ranks took over {TIMEOUT_S} s: a busy machine") from error
-    if done.returncode != 0:
-        raise HostError(f"{PROGRAM.name}: {printable(done.stderr.strip()[-200:])}")
-    return done.stdout
+    return said([*command, "--test-suite=overhead", "--no-skip"], TIMEOUT_S, settings)
 
 
 def lines(found: Sequence[Beside]) -> list[str]:
