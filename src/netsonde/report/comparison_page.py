@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from netsonde.compare.all_pairs import compared_pairs, words_on_hosts
 from netsonde.compare.data import Comparison, FigureVerdict, Verdict
+from netsonde.report.changes import Looks, change_curves, less_one
 from netsonde.report.every_pair_plots import plots_beside
 from netsonde.report.overlaid import runs_over_each_other
 from netsonde.report.page import Section, write_sections_page
@@ -14,7 +14,6 @@ from netsonde.report.plot import (
     Axis,
     Cell,
     Column,
-    Curve,
     Mark,
     Panel,
     Plot,
@@ -28,7 +27,7 @@ from netsonde.units import change_in_words, format_count
 
 PAGE_NAME = "comparison.html"
 MARKS: dict[Verdict, str] = {"worse": "✗ worse", "better": "✓ better", "equal": "= equal"}
-_LOOKS: dict[Verdict, tuple[str, str]] = {
+_LOOKS: Looks[Verdict] = {
     "worse": ("bad", "square"),
     "better": ("good", "triangle-up"),
     "equal": ("blue", "circle"),
@@ -123,7 +122,10 @@ def _changes(comparison: Comparison) -> Plot | None:
     drawn = known[:FIGURES_DRAWN]
     if not drawn:
         return None
-    curves = [_curve(verdict, drawn) for verdict in _LOOKS if _of(verdict, drawn)]
+    curves = change_curves(
+        _LOOKS,
+        [(place, f.verdict, f.ratio, f.low, f.high) for place, (_, f) in enumerate(drawn)],
+    )
     margin = comparison.margin
     edges = (-0.5, len(drawn) - 0.5)
     return tabled(
@@ -156,36 +158,11 @@ def _changes(comparison: Comparison) -> Plot | None:
             *columns("number", p="p", p_adjusted="p, all figures"),
         ),
         [
-            (n, f.label, f.change_ratio, _less_one(f.low), _less_one(f.high), f.p, f.p_adjusted)
+            (n, f.label, f.change_ratio, less_one(f.low), less_one(f.high), f.p, f.p_adjusted)
             for n, f in known
         ],
         wide=True,
     )
-
-
-def _of(
-    verdict: Verdict, drawn: Sequence[tuple[int, FigureVerdict]]
-) -> list[tuple[int, FigureVerdict]]:
-    return [(place, f) for place, (_, f) in enumerate(drawn) if f.verdict == verdict]
-
-
-def _curve(verdict: Verdict, drawn: Sequence[tuple[int, FigureVerdict]]) -> Curve:
-    colour, symbol = _LOOKS[verdict]
-    found = _of(verdict, drawn)
-    return Curve(
-        verdict,
-        [float(place) for place, _ in found],
-        [f.change_ratio for _, f in found],
-        colour,
-        "points",
-        symbol=symbol,
-        low=[_less_one(f.low) for _, f in found],
-        high=[_less_one(f.high) for _, f in found],
-    )
-
-
-def _less_one(value: float | None) -> float | None:
-    return None if value is None else value - 1.0
 
 
 def _changed_in_words(comparison: Comparison) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from netsonde.report.changes import Looks, change_curves, less_one
 from netsonde.report.page import Section, write_sections_page
 from netsonde.report.plot import (
     Axis,
     Cell,
     Column,
-    Curve,
     Mark,
     Panel,
     Plot,
@@ -19,7 +19,7 @@ from netsonde.report.plot import (
     tabled,
 )
 from netsonde.report.plot import text_table as table_of
-from netsonde.tuning.sockets.data import Gain, Goal, Outcome, Step, Tuning
+from netsonde.tuning.sockets.data import Goal, Outcome, Step, Tuning
 from netsonde.tuning.sockets.files import options_in_words
 from netsonde.tuning.sockets.judged import FALSE_ALARMS, Rules
 from netsonde.tuning.sockets.knobs import KNOBS
@@ -28,7 +28,7 @@ from netsonde.units import value_in_words
 
 PAGE_NAME = "report.html"
 MARKS: dict[Outcome, str] = {"kept": "✓ kept", "no gain": "– no gain", "left alone": "· left alone"}
-_LOOKS: dict[Outcome, tuple[str, str]] = {
+_LOOKS: Looks[Outcome] = {
     "kept": ("good", "triangle-up"),
     "no gain": ("other", "circle"),
     "left alone": ("bad", "square"),
@@ -145,7 +145,9 @@ def _plot(tuning: Tuning, goal: Goal) -> Plot | None:
         return None
     names = [step.knob for step in _tried(tuning)]
     axis = Axis("knob", "text", low=-0.5, high=len(names) - 0.5, names=names)
-    curves = [_curve(o, drawn) for o in _LOOKS if any(s.outcome == o for _, s, _ in drawn)]
+    curves = change_curves(
+        _LOOKS, [(place, s.outcome, g.ratio, g.low, g.high) for place, s, g in drawn]
+    )
     return tabled(
         f"gain-{goal.name}",
         f"Gain in {goal.title}",
@@ -160,27 +162,8 @@ def _plot(tuning: Tuning, goal: Goal) -> Plot | None:
             Column("pairs", "Pairs", "count"),
         ),
         [
-            (s.knob, s.outcome, g.ratio - 1, _less_one(g.low), _less_one(g.high), g.pairs)
+            (s.knob, s.outcome, g.ratio - 1, less_one(g.low), less_one(g.high), g.pairs)
             for _, s, g in drawn
         ],
         wide=True,
     )
-
-
-def _curve(outcome: Outcome, drawn: Sequence[tuple[int, Step, Gain]]) -> Curve:
-    colour, symbol = _LOOKS[outcome]
-    found = [(place, gain) for place, step, gain in drawn if step.outcome == outcome]
-    return Curve(
-        outcome,
-        [float(place) for place, _ in found],
-        [gain.ratio - 1.0 for _, gain in found],
-        colour,
-        "points",
-        symbol=symbol,
-        low=[_less_one(gain.low) for _, gain in found],
-        high=[_less_one(gain.high) for _, gain in found],
-    )
-
-
-def _less_one(value: float | None) -> float | None:
-    return None if value is None else value - 1.0
