@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from netsonde.catalogue.options.commands import COMMAND
+from netsonde.catalogue.transport import first_with
 from netsonde.cli.row_options import option_of
 from netsonde.errors import UsageError
 
 if TYPE_CHECKING:
     from netsonde.study.spec import StudySpec
 
-CodeFileOption = Annotated[Path | None, option_of(COMMAND["code_file"], "tcp")]
-PairOption = Annotated[str | None, option_of(COMMAND["pairing_code"], "tcp")]
+_SOCKETS = first_with("has_connection").name
+CodeFileOption = Annotated[Path | None, option_of(COMMAND["code_file"], _SOCKETS)]
+PairOption = Annotated[str | None, option_of(COMMAND["pairing_code"], _SOCKETS)]
 
 
 def study_of(content: dict[str, Any]) -> StudySpec:

@@ -23,6 +23,7 @@ from netsonde.cli.mpi_many import (
     with_all,
 )
 from netsonde.cli.mpi_tests import (
+    CARRIER,
     CLOCK,
     block_of,
     clock_blocks,
@@ -39,7 +40,7 @@ from netsonde.operations import operations
 from netsonde.reductions import REDUCTIONS, USUAL, ReductionName
 
 
-@with_rows("mpi", MPI_ROWS)
+@with_rows(CARRIER.name, MPI_ROWS)
 def mpi(
     tests: Annotated[
         list[str] | None,
@@ -88,7 +89,7 @@ def mpi(
     content = {
         **_switches(given["switches"]),
         "name": "mpi-" + "-".join(tests)[:40],
-        **stopping("mpi", given),
+        **stopping(CARRIER.name, given),
         "path": {"kind": "hosts" if given["hosts"] else "loopback"},
         "mpi": job,
         "measure": blocks,
@@ -107,7 +108,7 @@ def _switches(file: str | None) -> dict[str, Any]:
 
 def _job(given: Mapping[str, Any]) -> dict[str, Any]:
     """The table ``mpi``, with how many ranks where it was not said."""
-    asked = given_of(MPI.values(), "mpi", given)
+    asked = given_of(MPI.values(), CARRIER.name, given)
     named = split_hosts(asked["hosts"]) if "hosts" in asked else []
     each, ranks = parse_ppn(asked.get("ppn")), asked.get("ranks")
     return {
@@ -123,7 +124,7 @@ def _blocks(
     tests: Sequence[str], ranks: Sequence[int], given: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """The blocks of a study for all tests that are asked for."""
-    keys = given_of(BLOCK.values(), "mpi", given)
+    keys = given_of(BLOCK.values(), CARRIER.name, given)
     asked = with_guidelines(tests, given["sizes"], ranks)
     names = [test for test, _ in asked]
     refined = {test for test in names if given["refine"] and test in operations()}

@@ -12,6 +12,7 @@ import typer
 
 from netsonde.catalogue.options.commands import BLOCK, MPIBENCH_BLOCK, MPIBENCH_JOB
 from netsonde.catalogue.options.mpi import MOST_KEPT
+from netsonde.catalogue.transport import first_with
 from netsonde.cli.common import study_of
 from netsonde.cli.mpi_choices import binding, choices_of, parse_ppn, partners_of
 from netsonde.cli.output import RUNS, OutOption, QuietOption, warn
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from netsonde.mpibench.options import Routine, Summing
     from netsonde.study.execute import Outcome
 
+CARRIER = first_with("has_ranks").name
 USUAL = ["isend"]
 USUAL_NAME = "mpibench"
 
 
-@with_rows("mpi", (*MPIBENCH_JOB, *MPIBENCH_BLOCK))
+@with_rows(CARRIER, (*MPIBENCH_JOB, *MPIBENCH_BLOCK))
 def mpibench(
     routines: Annotated[
         list[str] | None,
@@ -111,7 +113,7 @@ def mpibench(
     parts: Annotated[
         int, typer.Option(min=1, max=100_000, help="Parts whose least mean is given.")
     ] = 10,
-    without_timer_overhead: Annotated[bool, option_of(BLOCK["timer_overhead"], "mpi")] = False,
+    without_timer_overhead: Annotated[bool, option_of(BLOCK["timer_overhead"], CARRIER)] = False,
     output: Annotated[
         str | None, typer.Option("-o", metavar="NAME", help="Name of the files before the suffix.")
     ] = None,
@@ -190,7 +192,7 @@ def mpibench(
 
 def _job(given: Mapping[str, Any]) -> dict[str, Any]:
     """Keys of the table ``mpi``."""
-    asked = given_of(MPIBENCH_JOB, "mpi", given)
+    asked = given_of(MPIBENCH_JOB, CARRIER, given)
     return {
         **asked,
         "hosts": split_hosts(asked["hosts"]) if "hosts" in asked else [],
@@ -203,7 +205,7 @@ def _block_keys(given: Mapping[str, Any]) -> dict[str, Any]:
     """Keys of a block that routines take or not."""
     return {
         key: value
-        for key, value in given_of(MPIBENCH_BLOCK, "mpi", given).items()
+        for key, value in given_of(MPIBENCH_BLOCK, CARRIER, given).items()
         if BLOCK[key].takers is not None
     }
 
@@ -212,8 +214,8 @@ def _flags_given(given: Mapping[str, Any]) -> dict[str, Any]:
     """By flag, what was given of the rows and is not as usual."""
     rows = {row.key: row for row in (*MPIBENCH_JOB, *MPIBENCH_BLOCK)}
     return {
-        rows[key].flags_of("mpi")[0].first: value
-        for key, value in given_of(rows.values(), "mpi", given).items()
+        rows[key].flags_of(CARRIER)[0].first: value
+        for key, value in given_of(rows.values(), CARRIER, given).items()
         if value != rows[key].default
     }
 
@@ -277,7 +279,7 @@ def shapes_of(chosen: Sequence[str], root: str | None, pattern: str | None) -> l
 def _block(routine: Routine, summing: Summing, processes: int) -> dict[str, Any]:
     parts = processes if summing.size_of == "total" else 1
     return {
-        "transports": ["mpi"],
+        "transports": [CARRIER],
         "test": "collective",
         "operations": [routine.operation],
         "sizes": [size // parts for size in routine.sizes],
@@ -315,7 +317,7 @@ def _sum_up_again(directory: Path, summing: Summing, base: str, quiet: bool) -> 
     from netsonde.records.rundir import open_run
 
     run = open_run(directory)
-    if not any(p.batches for p in run.select("mpi", "collective")):
+    if not any(p.batches for p in run.select(CARRIER, "collective")):
         raise UsageError(f"{directory} holds no measured MPI operation")
     _require_nothing_lost(write_files_of(run, summing, base, quiet))
 

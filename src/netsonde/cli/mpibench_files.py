@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from netsonde.catalogue.transport import first_with
 from netsonde.cli.output import warn
 from netsonde.errors import NetsondeError
 from netsonde.explain.table import explain
@@ -18,7 +19,7 @@ from netsonde.mpibench.heading import head
 from netsonde.mpibench.measured import Measured, NothingLeftError, measured, summary_row
 from netsonde.mpibench.options import Summing, name_of
 from netsonde.mpibench.sets import FileSet, names_of, sets_of
-from netsonde.records.data import Run
+from netsonde.records.data import Point, Run
 from netsonde.records.rundir import open_run
 from netsonde.report.terminal import print_findings
 from netsonde.units import bytes_in_words, format_count
@@ -29,17 +30,22 @@ def write_what_there_is(directory: Path, summing: Summing, base: str, quiet: boo
     value."""
     run = open_run(directory)
     lost = []
-    if any(point.batches for point in run.select("mpi", "collective")):
+    if _collectives(run):
         lost = write_files_of(run, summing, base, quiet)
     if not quiet:
         typer.echo(f'Run directory: "{directory}"')
     return lost
 
 
+def _collectives(run: Run) -> list[Point]:
+    """What was measured of them."""
+    return [p for p in run.select(first_with("has_ranks").name, "collective") if p.batches]
+
+
 def write_files_of(run: Run, summing: Summing, base: str, quiet: bool) -> list[str]:
     """A set of files for each routine and for whatever else the run varied but sizes; then the
     run's findings. Returns why sizes have no value."""
-    sets = sets_of([p for p in run.select("mpi", "collective") if p.batches])
+    sets = sets_of(_collectives(run))
     names = names_of(base, sets)
     check_names(names)
     made = [_written(run, found, summing) for found in sets]  # all, before a file is moved

@@ -11,6 +11,7 @@ import typer
 
 from netsonde.catalogue.option import by_key
 from netsonde.catalogue.options.commands import BLOCK, PATH
+from netsonde.catalogue.transport import first_with
 from netsonde.cli.common import study_of
 from netsonde.cli.help_pages import CommandInGroups
 from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption, answer, show, warn
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from netsonde.tuning.sockets.data import Level
     from netsonde.tuning.sockets.run import Outcome, Request
 
-CARRIER = "tcp"
+CARRIER = first_with("has_connection").name
 """Whose options a program's are."""
 CALL = by_key([BLOCK["call"]])
 PLACES = by_key(PATH[key] for key in ("origin", "rate"))

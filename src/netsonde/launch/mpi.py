@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from netsonde.catalogue.transport import first_with
 from netsonde.catalogue.within import MEMORY, WITHINS
 from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.launch.host import READ_BYTES, ChildProcess, Host, launcher_row
@@ -49,7 +50,7 @@ WORDS_LIMIT_BYTES = 16384
 class MpiSession(WorkerSession):
     """All ranks of a running sonde-mpi. Made by open_mpi(). A failure of a run ends the session."""
 
-    transport = "mpi"
+    transport = first_with("has_ranks").name
 
     def __init__(
         self,
