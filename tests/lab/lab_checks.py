@@ -197,7 +197,7 @@ def check_nothing_moves_by_itself(lab: Lab) -> None:
         earlier, before = before, [counters(host) for host in lab.hosts]
         if before == earlier:
             break
-    time.sleep(1.5)
+    time.sleep(1.0)
     assert [counters(host) for host in lab.hosts] == before
 
 

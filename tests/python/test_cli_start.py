@@ -93,15 +93,17 @@ def test_a_usual_measurement_needs_no_library_of_statistics(words: str, tmp_path
     assert modules & {"scipy.special", "scipy.fft", "scipy.stats", "netsonde.report.page"} == set()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
-    ("line", "offered", "not_offered"),
+    ("shell", "line", "offered", "not_offered"),
     [
-        ("netsonde mpi", {"mpi", "mpibench"}, {"tcp"}),
-        ("netsonde ", {"tcp", "study", "man"}, set()),
-        ("netsonde study r", {"run", "resume"}, {"plan"}),
-        ("netsonde tcp --si", {"--sizes"}, {"--time"}),
-        ("netsonde study run x.toml --ho", {"--hosts"}, set()),
+        ("bash", "netsonde mpi", {"mpi", "mpibench"}, {"tcp"}),
+        ("zsh", "netsonde ", {"tcp", "study", "man"}, set()),
+        *(
+            (shell, "netsonde study r", {"run", "resume"}, {"plan"})
+            for shell in ("bash", "zsh", "fish")
+        ),
+        ("fish", "netsonde tcp --si", {"--sizes"}, {"--time"}),
+        ("bash", "netsonde study run x.toml --ho", {"--hosts"}, set()),
     ],
 )
 def test_a_shell_completes_without_what_measures(

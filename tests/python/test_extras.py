@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -30,8 +32,34 @@ def find_spec(name, package=None):
     except ModuleNotFoundError:
         return None
 importlib.util.find_spec = find_spec
+import json, os, tempfile, traceback
+import netsonde.cli.main, netsonde.explain.table, netsonde.report, netsonde.study.execute
 from netsonde.cli.entry import main
-main()
+
+# Exit code, output and errors of a command in a fork: what is imported is so once for all.
+def said(words):
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        child = os.fork()
+        if child == 0:
+            code = 70
+            os.dup2(output.fileno(), 1)
+            os.dup2(errors.fileno(), 2)
+            sys.argv = ["netsonde", *words]
+            try:
+                main()
+            except SystemExit as ending:
+                code = ending.code or 0
+            except BaseException:
+                traceback.print_exc()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        output.seek(0)
+        errors.seek(0)
+        return code, output.read(), errors.read()
+
+print(json.dumps([said(words) for words in json.loads(sys.argv[1])]))
 """
 STUDY = """
 cap = "40ms"
@@ -48,74 +76,85 @@ sizes = "1k"
 """
 
 
-def without_extras(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", WITHOUT, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=100,
-        check=False,
-    )
+RUN = "runs/small"
+NEEDLESS = [
+    ("report", RUN, "--format", "text"),
+    ("report", RUN, "--format", "csv", "--out", "csv"),
+    ("report", RUN, "--format", "json", "--out", "json"),
+    ("explain", RUN),
+    ("export", RUN, "--format", "csv"),
+    ("export", RUN, "--format", "jsonl", "--samples"),
+    ("export", RUN, "--format", "openmetrics"),
+    ("export", RUN, "--format", "junit"),
+]
+NEEDING = [
+    (("report", RUN, "--format", "png"), "png"),
+    (("export", RUN, "--format", "pdf"), "png"),
+    (("export", RUN, "--format", "parquet"), "analysis"),
+    (("history", "add", "h.duckdb", RUN), "history"),
+    (("export", RUN, "--format", "hdr"), "analysis"),
+    (("serve", "--port", "0", "--time", "2s"), "serve"),
+]
+MEASURED = ("tcp", "local", "latency", "--time", "40ms", "--json")
+
+
+@dataclass(frozen=True)
+class Without:
+    """What each command said without the libraries, in a folder with the run of a study."""
+
+    run: Path
+    said: Mapping[tuple[str, ...], tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, sonde_worker: Path) -> Path:  # noqa: ARG001
+def without(tmp_path_factory: pytest.TempPathFactory, sonde_worker: Path) -> Without:  # noqa: ARG001
     folder = tmp_path_factory.mktemp("core")
     (folder / "small.toml").write_text(STUDY)
-    done = without_extras("study", "run", "small.toml", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    commands = [*NEEDLESS, *(words for words, _ in NEEDING), MEASURED]
+    done = _said([("study", "run", "small.toml")], folder)[0]
+    assert done[0] == 0, done[2]
+    assert "Traceback" not in done[2]
     (directory,) = (folder / "runs").iterdir()
-    return directory
+    directory.rename(folder / RUN)
+    return Without(folder / RUN, dict(zip(commands, _said(commands, folder), strict=True)))
 
 
-def test_a_study_is_measured_and_shown(run: Path) -> None:
-    assert (run / "report.html").stat().st_size > 100_000
-    assert not (run / "tables").exists()
+def _said(commands: Sequence[Sequence[str]], folder: Path) -> list[tuple[int, str, str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, json.dumps(commands)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=200,
+        check=True,
+    )
+    return [(code, output, errors) for code, output, errors in json.loads(done.stdout)]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("report", "--format", "text"),
-        ("report", "--format", "csv", "--out", "csv"),
-        ("report", "--format", "json", "--out", "json"),
-        ("explain",),
-        ("export", "--format", "csv"),
-        ("export", "--format", "jsonl", "--samples"),
-        ("export", "--format", "openmetrics"),
-        ("export", "--format", "junit"),
-    ],
-)
-def test_what_needs_no_extra(run: Path, words: tuple[str, ...]) -> None:
-    done = without_extras(words[0], run, *words[1:], cwd=run.parent)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_study_is_measured_and_shown(without: Without) -> None:
+    assert (without.run / "report.html").stat().st_size > 100_000
+    assert not (without.run / "tables").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "extra"),
-    [
-        (("report", "{run}", "--format", "png"), "png"),
-        (("export", "{run}", "--format", "pdf"), "png"),
-        (("export", "{run}", "--format", "parquet"), "analysis"),
-        (("history", "add", "h.duckdb", "{run}"), "history"),
-        (("export", "{run}", "--format", "hdr"), "analysis"),
-        (("serve", "--port", "0", "--time", "2s"), "serve"),
-    ],
-)
-def test_what_needs_one_is_a_sentence(run: Path, words: tuple[str, ...], extra: str) -> None:
-    done = without_extras(*(word.format(run=run) for word in words), cwd=run.parent)
-    assert done.returncode == 2
-    assert f"pip install 'netsonde[{extra}]'" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+@pytest.mark.parametrize("words", NEEDLESS)
+def test_what_needs_no_extra(without: Without, words: tuple[str, ...]) -> None:
+    code, _, errors = without.said[words]
+    assert code == 0, errors
+    assert "Traceback" not in errors
 
 
-def test_json_of_a_measurement(run: Path) -> None:
-    done = without_extras("tcp", "local", "latency", "--time", "40ms", "--json", cwd=run.parent)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["figures"]
+@pytest.mark.parametrize(("words", "extra"), NEEDING)
+def test_what_needs_one_is_a_sentence(without: Without, words: tuple[str, ...], extra: str) -> None:
+    code, _, errors = without.said[words]
+    assert code == 2
+    assert f"pip install 'netsonde[{extra}]'" in errors
+    assert len(errors.splitlines()) == 1
+
+
+def test_json_of_a_measurement(without: Without) -> None:
+    code, output, errors = without.said[MEASURED]
+    assert code == 0, errors
+    assert json.loads(output)["figures"]
 
 
 def test_each_extra_is_one_of_the_project() -> None:

@@ -40,7 +40,7 @@ def serve(tmp_path):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """One server for all who only misbehave: it must bear them all."""
+    """One server for all who ask for nothing of their own or misbehave: it must bear them."""
     serving = Serving(tmp_path_factory.mktemp("shared"))
     yield serving
     serving.end()
@@ -88,8 +88,8 @@ class TestSessions:
         assert open_descriptors() <= descriptors
         assert serving.logged("3 runs, 1920 bytes; quit")
 
-    def test_the_worker_has_no_privileges(self, serve):
-        with serve().host().start_worker() as worker:
+    def test_the_worker_has_no_privileges(self, shared):
+        with shared.host().start_worker() as worker:
             facts = worker.request("facts", 10)[0]["values"]
         assert facts["test.NoNewPrivs"] == "1"
         assert int(facts["test.CapEff"], 16) == 0
@@ -101,8 +101,8 @@ class TestSessions:
             assert facts["test.Groups"] == ""
             assert "0" not in facts["test.Uid"].split()
 
-    def test_only_the_address_that_paired_may_connect(self, serve):
-        with serve().host().start_worker() as worker:
+    def test_only_the_address_that_paired_may_connect(self, shared):
+        with shared.host().start_worker() as worker:
             values = worker.values(
                 "listen",
                 5,
@@ -168,8 +168,8 @@ class TestSessions:
         assert serving.works(tmp_path)  # the next test of the same host
         assert serving.process.wait(server.COME_BACK_S + 10) == 0
 
-    def test_a_busy_server_says_so(self, serve, tmp_path):
-        serving = serve()
+    def test_a_busy_server_says_so(self, shared, tmp_path):
+        serving = shared
         with (
             serving.host().start_worker(),
             pytest.raises(HostError, match="refused: the server is busy"),
@@ -214,8 +214,8 @@ class TestSessions:
         assert serving.process.wait(10) == 0
         assert serving.logged("its time of 1 s is over")
 
-    def test_what_it_announces(self, serve):
-        announcement = serve().announcement
+    def test_what_it_announces(self, shared):
+        announcement = shared.announcement
         assert announcement["commands"] == [
             f"NETSONDE_PAIR={announcement['code']} "
             f"netsonde tcp 127.0.0.1:{announcement['port']} latency"
@@ -237,8 +237,8 @@ class TestSessions:
 
 
 class TestMistakes:
-    def test_a_wrong_secret(self, serve, tmp_path):
-        serving = serve()
+    def test_a_wrong_secret(self, shared, tmp_path):
+        serving = shared
         right = PairingCode.parse(serving.code)
         wrong = PairingCode(right.fingerprint, b"0123456789").text()
         for _ in range(2):
@@ -247,11 +247,10 @@ class TestMistakes:
         assert serving.works(tmp_path)
         assert serving.logged("refused, the pairing code is wrong")
 
-    def test_another_server_is_told_nothing(self, serve):
-        serving = serve()
+    def test_another_server_is_told_nothing(self, shared):
         other = PairingCode.make(make_identity().certificate_der).text()
         with pytest.raises(HostError, match="another server than the one that printed"):
-            serving.host(other).start_worker()
+            shared.host(other).start_worker()
 
     def test_a_closed_port(self):
         with socket.create_server(("127.0.0.1", 0)) as sock:

@@ -52,9 +52,10 @@ def value(document, name, **labels):
     return None
 
 
-@pytest.fixture
-def watched(tmp_path, sonde_worker):  # noqa: ARG001
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory, sonde_worker):  # noqa: ARG001
     """Two rounds over loopback, with all that is asked of them."""
+    tmp_path = tmp_path_factory.mktemp("watched")
     said: list[str] = []
     request = WatchRequest(
         parse_study(SMALL, "small.toml"),
@@ -94,13 +95,9 @@ def test_two_rounds_of_this_host(watched):
 
 def test_the_dashboard_asks_for_what_is_there(watched):
     watch, _, _ = watched
-    known = {sample.name for one in families(watch.document).values() for sample in one.samples}
-    labels = {
-        key
-        for one in families(watch.document).values()
-        for sample in one.samples
-        for key in sample.labels
-    }
+    samples = [sample for one in families(watch.document).values() for sample in one.samples]
+    known = {sample.name for sample in samples}
+    labels = {key for sample in samples for key in sample.labels}
     board = json.loads(DASHBOARD.read_text())
     queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     queries += [one["query"] for one in board["templating"]["list"] if one["type"] == "query"]

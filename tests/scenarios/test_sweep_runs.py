@@ -14,7 +14,7 @@ from marked import Marked
 import warm
 from netsonde.records.rundir import finished_points, open_run
 
-SWEEP = ("tcp", "local", "sweep", "--sizes", "64..64k", "--time", "30ms", "--seed", "5")
+SWEEP = ("tcp", "local", "sweep", "--sizes", "64..64k", "--time", "20ms", "--seed", "5")
 MOMENTS = 3
 LONGEST_S = 4.0
 
@@ -26,7 +26,7 @@ def test_a_sweep_over_this_machine(tmp_path, netsonde_command, transport):
     done = subprocess.run(
         [
             *(*netsonde_command, transport, "local", "sweep", "--refine", "--json"),
-            *("--sizes", sizes, "--time", "60ms", "--out", str(tmp_path)),
+            *("--sizes", sizes, "--time", "30ms", "--out", str(tmp_path)),
         ],
         capture_output=True,
         text=True,

@@ -53,7 +53,7 @@ def test_a_law_is_found_in_noise_and_never_a_wrong_one(noise: float) -> None:
     for name, (formula, times) in TRUTHS.items():
         for ranks in (MORE_POWERS, MIXED):
             p = np.array(ranks, float)
-            for _ in range(6):
+            for _ in range(4):
                 found = growth(p, times(p) * random.lognormal(0, noise, len(p)))
                 assert found.verdict in ("decided", "open"), name
                 if found.verdict == "decided":
@@ -61,7 +61,7 @@ def test_a_law_is_found_in_noise_and_never_a_wrong_one(noise: float) -> None:
                     laws = {found.best.law, _law_of(found.same)}
                     wrong += _law_of(formula) not in laws
     assert wrong == 0
-    assert decided >= (80 if noise < 0.05 else 60)  # of 108
+    assert decided >= (53 if noise < 0.05 else 40)  # of 72
 
 
 def _law_of(formula: str | None) -> str:
@@ -75,7 +75,7 @@ def test_parameters_are_in_their_intervals_as_often_as_they_say() -> None:
     random = np.random.default_rng(2)
     p = np.array(MORE_POWERS, float)
     inside = made = 0
-    for _ in range(120):
+    for _ in range(80):
         best = growth(p, (20 + 15 * np.log2(p)) * random.lognormal(0, 0.02, len(p))).best
         if best.law != "logarithm" or best.intercept is None:
             continue
@@ -84,7 +84,7 @@ def test_parameters_are_in_their_intervals_as_often_as_they_say() -> None:
         made += 2
         inside += best.slope_interval.low <= 15 <= best.slope_interval.high
         inside += best.intercept_interval.low <= 20 <= best.intercept_interval.high
-    assert made >= 200
+    assert made >= 130
     assert 0.90 <= inside / made <= 0.99
 
 

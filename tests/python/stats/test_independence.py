@@ -29,7 +29,7 @@ def effective_at(series: npt.NDArray[np.float64], q: float) -> float:
 @pytest.mark.parametrize("q", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("coefficient", [0.5, 0.8])
 def test_the_interval_covers_the_truth_on_dependent_samples(q: float, coefficient: float) -> None:
-    runs, truth = 1000, float(stats.norm.ppf(q))
+    runs, truth = 600, float(stats.norm.ppf(q))
     hits = naive = 0
     for series in ar1(np.random.default_rng(11), 4000, coefficient, runs):
         interval = quantile_interval(series, q, n_eff=effective_at(series, q))

@@ -84,7 +84,7 @@ def test_an_even_curve_has_no_dip_no_break_and_no_crossing(count, t0_ns):
     """The rate of false alarms, over flat and rising curves with 1 % and 5 % of noise."""
     sizes = np.unique(np.round(np.geomspace(1, 1 << 20, count)))
     dips = breaks = crossings = 0
-    runs = 300
+    runs = 150
     for seed in range(runs):
         share = 0.01 if seed % 2 else 0.05
         first = noisy(sizes, t0_ns + sizes, share, seed)

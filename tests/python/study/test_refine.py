@@ -183,7 +183,7 @@ def test_a_run_that_is_killed_anywhere_goes_on_to_the_same_points(tmp_path, monk
     live_in(monkeypatch, world)
     whole = run_of(tmp_path / "whole")
     expected = [(p.id, p.parameters) for p in whole.points]
-    for kill_at in range(1, len(world.measured) + 1, 3):
+    for kill_at in range(1, len(world.measured) + 1, 5):
         killed = World(jump_at(70_000))
         killed.kill_at = kill_at
         live_in(monkeypatch, killed)
