@@ -14,6 +14,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "tuned/call.hpp"
 
@@ -25,15 +27,73 @@ namespace sonde::tuned {
 
 [[nodiscard]] inline std::int64_t size_of(MPI_Datatype type) { return facts_of(type).bytes; }
 
-// So many elements from a displacement in elements on.
-[[nodiscard]] inline Part part_of(const void* buffer, std::int64_t count, std::int64_t displacement,
-                                  MPI_Datatype type) {
-    const std::int64_t offset = displacement == 0 ? 0 : displacement * facts_of(type).extent;
-    return {memory_at(buffer, offset), count, type};
+// A part of the same size for each rank, one after the other.
+struct Block {
+    static constexpr bool is_even = true;
+    const void* memory;
+    int count;
+    MPI_Datatype type;
+
+    [[nodiscard]] bool is_in_place() const { return memory == MPI_IN_PLACE; }
+    [[nodiscard]] bool is_usual() const { return count >= 0 && type != MPI_DATATYPE_NULL; }
+    [[nodiscard]] std::int64_t bytes(int /*rank*/ = 0) const { return count * size_of(type); }
+    [[nodiscard]] Part part(int rank = 0) const {
+        const std::int64_t before = std::int64_t{rank} * count;
+        return {memory_at(memory, before == 0 ? 0 : before * facts_of(type).extent), count, type};
+    }
+};
+
+// A part for each rank, of a size and at a place of its own.
+struct Blocks {
+    static constexpr bool is_even = false;
+    const void* memory;
+    const int* counts;
+    const int* places; // in elements
+    MPI_Datatype type;
+
+    [[nodiscard]] bool is_in_place() const { return memory == MPI_IN_PLACE; }
+    [[nodiscard]] bool is_usual() const { return type != MPI_DATATYPE_NULL; }
+    [[nodiscard]] std::int64_t bytes(int rank) const { return counts[rank] * size_of(type); }
+    [[nodiscard]] Part part(int rank) const {
+        const std::int64_t before = places[rank];
+        return {memory_at(memory, before == 0 ? 0 : before * facts_of(type).extent), counts[rank],
+                type};
+    }
+};
+
+// Each also of a type of its own. That of what has no elements says nothing: it may be
+// MPI_DATATYPE_NULL.
+struct TypedBlocks {
+    static constexpr bool is_even = false;
+    const void* memory;
+    const int* counts;
+    const int* places; // in bytes
+    const MPI_Datatype* types;
+
+    [[nodiscard]] bool is_in_place() const { return memory == MPI_IN_PLACE; }
+    [[nodiscard]] static bool is_usual() { return true; }
+    [[nodiscard]] std::int64_t bytes(int rank) const {
+        return counts[rank] == 0 ? 0 : counts[rank] * size_of(types[rank]);
+    }
+    [[nodiscard]] Part part(int rank) const {
+        const MPI_Datatype type = counts[rank] == 0 ? MPI_BYTE : types[rank];
+        return {memory_at(memory, places[rank]), counts[rank], type};
+    }
+};
+
+template <class Many>
+[[nodiscard]] std::vector<Part> parts_of(const Many& many, const Caller& c) {
+    std::vector<Part> found;
+    for (int rank = 0; rank < c.ranks; ++rank) {
+        found.push_back(many.part(rank));
+    }
+    return found;
 }
 
-[[nodiscard]] inline bool is_usual_part(int count, MPI_Datatype type) {
-    return count >= 0 && type != MPI_DATATYPE_NULL;
+// What a rank has beside the parts of all: a part of its own, or one of those.
+[[nodiscard]] inline Part own_part(const Block& own, const std::vector<Part>& all,
+                                   const Caller& c) {
+    return own.is_in_place() ? all[static_cast<std::size_t>(c.rank)] : own.part();
 }
 
 [[nodiscard]] inline bool is_rank(int root, const Caller& c) { return root >= 0 && root < c.ranks; }
@@ -62,384 +122,216 @@ struct Barrier : Unrooted, Even, Moving {
 
 struct Bcast : Even, Moving {
     static constexpr Operation operation = Operation::bcast;
-    void* buffer;
-    int count;
-    MPI_Datatype type;
+    Block message;
     int root_rank;
     MPI_Comm communicator;
 
     Bcast(void* b, int n, MPI_Datatype t, int r, MPI_Comm comm)
-        : buffer(b), count(n), type(t), root_rank(r), communicator(comm) {}
+        : message{b, n, t}, root_rank(r), communicator(comm) {}
     [[nodiscard]] int root() const { return root_rank; }
     [[nodiscard]] bool is_usual(const Caller& c) const {
-        return is_usual_part(count, type) && is_rank(root_rank, c);
+        return message.is_usual() && is_rank(root_rank, c);
     }
-    [[nodiscard]] std::int64_t bytes(const Caller& /*c*/) const { return count * size_of(type); }
+    [[nodiscard]] std::int64_t bytes(const Caller& /*c*/) const { return message.bytes(); }
     [[nodiscard]] Memories memories(const Caller& c) const {
         Memories found;
-        (c.rank == root_rank ? found.given : found.got) = {{memory_at(buffer), count, type}};
+        (c.rank == root_rank ? found.given : found.got) = {message.part()};
         return found;
     }
 };
 
-// One part for, or from, each rank at the root; all of one size.
-struct Rooted : Even, Moving {
-    const void* given;
-    int given_count;
-    MPI_Datatype given_type;
-    void* got;
-    int got_count;
-    MPI_Datatype got_type;
+// The root has a part for, or from, each rank; each rank has its own.
+template <class Many>
+struct Rooted : Moving {
+    Many all;
+    Block own;
     int root_rank;
     MPI_Comm communicator;
 
-    Rooted(const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root,
-           MPI_Comm comm)
-        : given(s), given_count(sn), given_type(st), got(r), got_count(rn), got_type(rt),
-          root_rank(root), communicator(comm) {}
+    Rooted(Many parts, Block part, int root, MPI_Comm comm)
+        : all(parts), own(part), root_rank(root), communicator(comm) {}
     [[nodiscard]] int root() const { return root_rank; }
+    [[nodiscard]] bool is_root(const Caller& c) const { return c.rank == root_rank; }
+    [[nodiscard]] bool is_usual(const Caller& c) const {
+        return is_rank(root_rank, c) && (!is_root(c) || all.is_usual()) &&
+               ((is_root(c) && own.is_in_place()) || own.is_usual());
+    }
+    [[nodiscard]] std::int64_t bytes(const Caller& c) const {
+        if (!Many::is_even) {
+            return 0;
+        }
+        return is_root(c) ? all.bytes(0) : own.bytes();
+    }
+    [[nodiscard]] Sizes sizes(const Caller& c) const {
+        Sizes found(Many::is_even ? 0 : static_cast<std::size_t>(c.ranks));
+        for (std::size_t i = 0; is_root(c) && i < found.size(); ++i) {
+            found[i] = all.bytes(static_cast<int>(i));
+        }
+        if (!found.empty() && !is_root(c)) {
+            found[static_cast<std::size_t>(c.rank)] = own.bytes();
+        }
+        return found;
+    }
+
+protected:
+    [[nodiscard]] Memories gathered(const Caller& c) const {
+        Memories found;
+        if (is_root(c)) {
+            found.got = parts_of(all, c);
+        }
+        found.given = {own_part(own, found.got, c)};
+        return found;
+    }
+    [[nodiscard]] Memories scattered(const Caller& c) const {
+        Memories found = gathered(c);
+        std::swap(found.given, found.got);
+        return found;
+    }
 };
 
-struct Gather : Rooted {
+struct Gather : Rooted<Block> {
     static constexpr Operation operation = Operation::gather;
-    using Rooted::Rooted;
 
-    [[nodiscard]] bool is_usual(const Caller& c) const {
-        return is_rank(root_rank, c) &&
-               (c.rank == root_rank
-                    ? is_usual_part(got_count, got_type) &&
-                          (given == MPI_IN_PLACE || is_usual_part(given_count, given_type))
-                    : is_usual_part(given_count, given_type));
-    }
-    [[nodiscard]] std::int64_t bytes(const Caller& c) const {
-        return c.rank == root_rank ? got_count * size_of(got_type)
-                                   : given_count * size_of(given_type);
-    }
-    [[nodiscard]] Memories memories(const Caller& c) const {
-        Memories found;
-        found.given = {{memory_at(given), given_count, given_type}};
-        for (int rank = 0; c.rank == root_rank && rank < c.ranks; ++rank) {
-            found.got.push_back(part_of(got, got_count, std::int64_t{rank} * got_count, got_type));
-        }
-        if (given == MPI_IN_PLACE) {
-            found.given = {found.got[static_cast<std::size_t>(c.rank)]};
-        }
-        return found;
-    }
+    Gather(const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root,
+           MPI_Comm comm)
+        : Rooted({r, rn, rt}, {s, sn, st}, root, comm) {}
+    [[nodiscard]] Memories memories(const Caller& c) const { return gathered(c); }
 };
 
-struct Scatter : Rooted {
+struct Scatter : Rooted<Block> {
     static constexpr Operation operation = Operation::scatter;
-    using Rooted::Rooted;
 
-    [[nodiscard]] bool is_usual(const Caller& c) const {
-        return is_rank(root_rank, c) &&
-               (c.rank == root_rank
-                    ? is_usual_part(given_count, given_type) &&
-                          (got == MPI_IN_PLACE || is_usual_part(got_count, got_type))
-                    : is_usual_part(got_count, got_type));
-    }
-    [[nodiscard]] std::int64_t bytes(const Caller& c) const {
-        return c.rank == root_rank ? given_count * size_of(given_type)
-                                   : got_count * size_of(got_type);
-    }
-    [[nodiscard]] Memories memories(const Caller& c) const {
-        Memories found;
-        for (int rank = 0; c.rank == root_rank && rank < c.ranks; ++rank) {
-            found.given.push_back(
-                part_of(given, given_count, std::int64_t{rank} * given_count, given_type));
-        }
-        found.got = {got == MPI_IN_PLACE ? found.given[static_cast<std::size_t>(c.rank)]
-                                         : Part{memory_at(got), got_count, got_type}};
-        return found;
-    }
+    Scatter(const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root,
+            MPI_Comm comm)
+        : Rooted({s, sn, st}, {r, rn, rt}, root, comm) {}
+    [[nodiscard]] Memories memories(const Caller& c) const { return scattered(c); }
 };
 
-struct Gatherv : Moving {
+struct Gatherv : Rooted<Blocks> {
     static constexpr Operation operation = Operation::gatherv;
-    const void* given;
-    int given_count;
-    MPI_Datatype given_type;
-    void* got;
-    const int* got_counts;
-    const int* got_places;
-    MPI_Datatype got_type;
-    int root_rank;
-    MPI_Comm communicator;
 
     Gatherv(const void* s, int sn, MPI_Datatype st, void* r, const int* rn, const int* rd,
             MPI_Datatype rt, int root, MPI_Comm comm)
-        : given(s), given_count(sn), given_type(st), got(r), got_counts(rn), got_places(rd),
-          got_type(rt), root_rank(root), communicator(comm) {}
-    [[nodiscard]] int root() const { return root_rank; }
-    [[nodiscard]] bool is_usual(const Caller& c) const {
-        return is_rank(root_rank, c) &&
-               (c.rank == root_rank ? got_type != MPI_DATATYPE_NULL
-                                    : is_usual_part(given_count, given_type));
-    }
-    [[nodiscard]] static std::int64_t bytes(const Caller& /*c*/) { return 0; }
-    [[nodiscard]] Sizes sizes(const Caller& c) const {
-        Sizes found(static_cast<std::size_t>(c.ranks));
-        if (c.rank != root_rank) {
-            found[static_cast<std::size_t>(c.rank)] = given_count * size_of(given_type);
-            return found;
-        }
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            found[i] = got_counts[i] * size_of(got_type);
-        }
-        return found;
-    }
-    [[nodiscard]] Memories memories(const Caller& c) const {
-        Memories found;
-        found.given = {{memory_at(given), given_count, given_type}};
-        for (int rank = 0; c.rank == root_rank && rank < c.ranks; ++rank) {
-            found.got.push_back(part_of(got, got_counts[rank], got_places[rank], got_type));
-        }
-        if (given == MPI_IN_PLACE) {
-            found.given = {found.got[static_cast<std::size_t>(c.rank)]};
-        }
-        return found;
-    }
+        : Rooted({r, rn, rd, rt}, {s, sn, st}, root, comm) {}
+    [[nodiscard]] Memories memories(const Caller& c) const { return gathered(c); }
 };
 
-struct Scatterv : Moving {
+struct Scatterv : Rooted<Blocks> {
     static constexpr Operation operation = Operation::scatterv;
-    const void* given;
-    const int* given_counts;
-    const int* given_places;
-    MPI_Datatype given_type;
-    void* got;
-    int got_count;
-    MPI_Datatype got_type;
-    int root_rank;
-    MPI_Comm communicator;
 
     Scatterv(const void* s, const int* sn, const int* sd, MPI_Datatype st, void* r, int rn,
              MPI_Datatype rt, int root, MPI_Comm comm)
-        : given(s), given_counts(sn), given_places(sd), given_type(st), got(r), got_count(rn),
-          got_type(rt), root_rank(root), communicator(comm) {}
-    [[nodiscard]] int root() const { return root_rank; }
-    [[nodiscard]] bool is_usual(const Caller& c) const {
-        return is_rank(root_rank, c) && (c.rank == root_rank ? given_type != MPI_DATATYPE_NULL
-                                                             : is_usual_part(got_count, got_type));
+        : Rooted({s, sn, sd, st}, {r, rn, rt}, root, comm) {}
+    [[nodiscard]] Memories memories(const Caller& c) const { return scattered(c); }
+};
+
+// Every rank gives a part and gets those of all.
+template <class Many>
+struct ToAll : Unrooted, Moving {
+    Block given;
+    Many got;
+    MPI_Comm communicator;
+
+    ToAll(Block own, Many all, MPI_Comm comm) : given(own), got(all), communicator(comm) {}
+    [[nodiscard]] bool is_usual(const Caller& /*c*/) const {
+        return got.is_usual() && (given.is_in_place() || given.is_usual());
     }
-    [[nodiscard]] static std::int64_t bytes(const Caller& /*c*/) { return 0; }
+    [[nodiscard]] std::int64_t bytes(const Caller& /*c*/) const {
+        return Many::is_even ? got.bytes(0) : 0;
+    }
     [[nodiscard]] Sizes sizes(const Caller& c) const {
-        Sizes found(static_cast<std::size_t>(c.ranks));
-        if (c.rank != root_rank) {
-            found[static_cast<std::size_t>(c.rank)] = got_count * size_of(got_type);
-            return found;
-        }
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            found[i] = given_counts[i] * size_of(given_type);
+        Sizes found;
+        for (int rank = 0; !Many::is_even && rank < c.ranks; ++rank) {
+            found.push_back(got.bytes(rank));
         }
         return found;
     }
     [[nodiscard]] Memories memories(const Caller& c) const {
         Memories found;
-        for (int rank = 0; c.rank == root_rank && rank < c.ranks; ++rank) {
-            found.given.push_back(
-                part_of(given, given_counts[rank], given_places[rank], given_type));
-        }
-        found.got = {got == MPI_IN_PLACE ? found.given[static_cast<std::size_t>(c.rank)]
-                                         : Part{memory_at(got), got_count, got_type}};
+        found.got = parts_of(got, c);
+        found.given = {own_part(given, found.got, c)};
         return found;
     }
 };
 
-struct Allgather : Unrooted, Even, Moving {
+struct Allgather : ToAll<Block> {
     static constexpr Operation operation = Operation::allgather;
-    const void* given;
-    int given_count;
-    MPI_Datatype given_type;
-    void* got;
-    int got_count;
-    MPI_Datatype got_type;
-    MPI_Comm communicator;
 
     Allgather(const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt,
               MPI_Comm comm)
-        : given(s), given_count(sn), given_type(st), got(r), got_count(rn), got_type(rt),
-          communicator(comm) {}
-    [[nodiscard]] bool is_usual(const Caller& /*c*/) const {
-        return is_usual_part(got_count, got_type) &&
-               (given == MPI_IN_PLACE || is_usual_part(given_count, given_type));
-    }
-    [[nodiscard]] std::int64_t bytes(const Caller& /*c*/) const {
-        return got_count * size_of(got_type);
-    }
-    [[nodiscard]] Memories memories(const Caller& c) const {
-        Memories found;
-        for (int rank = 0; rank < c.ranks; ++rank) {
-            found.got.push_back(part_of(got, got_count, std::int64_t{rank} * got_count, got_type));
-        }
-        found.given = {given == MPI_IN_PLACE ? found.got[static_cast<std::size_t>(c.rank)]
-                                             : Part{memory_at(given), given_count, given_type}};
-        return found;
-    }
+        : ToAll({s, sn, st}, {r, rn, rt}, comm) {}
 };
 
-struct Allgatherv : Unrooted, Moving {
+struct Allgatherv : ToAll<Blocks> {
     static constexpr Operation operation = Operation::allgatherv;
-    const void* given;
-    int given_count;
-    MPI_Datatype given_type;
-    void* got;
-    const int* got_counts;
-    const int* got_places;
-    MPI_Datatype got_type;
-    MPI_Comm communicator;
 
     Allgatherv(const void* s, int sn, MPI_Datatype st, void* r, const int* rn, const int* rd,
                MPI_Datatype rt, MPI_Comm comm)
-        : given(s), given_count(sn), given_type(st), got(r), got_counts(rn), got_places(rd),
-          got_type(rt), communicator(comm) {}
-    [[nodiscard]] bool is_usual(const Caller& /*c*/) const {
-        return got_type != MPI_DATATYPE_NULL &&
-               (given == MPI_IN_PLACE || is_usual_part(given_count, given_type));
-    }
-    [[nodiscard]] static std::int64_t bytes(const Caller& /*c*/) { return 0; }
-    [[nodiscard]] Sizes sizes(const Caller& c) const {
-        Sizes found;
-        for (int rank = 0; rank < c.ranks; ++rank) {
-            found.push_back(got_counts[rank] * size_of(got_type));
-        }
-        return found;
-    }
-    [[nodiscard]] Memories memories(const Caller& c) const {
-        Memories found;
-        for (int rank = 0; rank < c.ranks; ++rank) {
-            found.got.push_back(part_of(got, got_counts[rank], got_places[rank], got_type));
-        }
-        found.given = {given == MPI_IN_PLACE ? found.got[static_cast<std::size_t>(c.rank)]
-                                             : Part{memory_at(given), given_count, given_type}};
-        return found;
-    }
+        : ToAll({s, sn, st}, {r, rn, rd, rt}, comm) {}
 };
 
-struct Alltoall : Allgather {
-    static constexpr Operation operation = Operation::alltoall;
-    using Allgather::Allgather;
-
-    [[nodiscard]] Memories memories(const Caller& c) const {
-        Memories found;
-        found.given_is_got = given == MPI_IN_PLACE;
-        for (int rank = 0; rank < c.ranks; ++rank) {
-            found.got.push_back(part_of(got, got_count, std::int64_t{rank} * got_count, got_type));
-            if (!found.given_is_got) {
-                found.given.push_back(
-                    part_of(given, given_count, std::int64_t{rank} * given_count, given_type));
-            }
-        }
-        return found;
-    }
-};
-
-// Of a row and a column of pairs.
-template <class Sent, class Received>
-[[nodiscard]] Sizes pairs(const Caller& c, Sent sent, Received received) {
-    const auto ranks = static_cast<std::size_t>(c.ranks);
-    const auto own = static_cast<std::size_t>(c.rank);
-    Sizes found(ranks * ranks);
-    for (std::size_t i = 0; i < ranks; ++i) {
-        found[i * ranks + own] = received(i);
-    }
-    for (std::size_t i = 0; i < ranks; ++i) {
-        found[own * ranks + i] = sent(i);
-    }
-    return found;
-}
-
-struct Alltoallv : Unrooted, Moving {
-    static constexpr Operation operation = Operation::alltoallv;
-    const void* given;
-    const int* given_counts;
-    const int* given_places;
-    MPI_Datatype given_type;
-    void* got;
-    const int* got_counts;
-    const int* got_places;
-    MPI_Datatype got_type;
+// Every rank gives each a part and gets one from each.
+template <class Many>
+struct Exchange : Unrooted, Moving {
+    Many given;
+    Many got;
     MPI_Comm communicator;
+
+    Exchange(Many sent, Many received, MPI_Comm comm)
+        : given(sent), got(received), communicator(comm) {}
+    [[nodiscard]] bool is_usual(const Caller& /*c*/) const {
+        return got.is_usual() && (given.is_in_place() || given.is_usual());
+    }
+    [[nodiscard]] std::int64_t bytes(const Caller& /*c*/) const {
+        return Many::is_even ? got.bytes(0) : 0;
+    }
+    // Of a row and a column of pairs.
+    [[nodiscard]] Sizes sizes(const Caller& c) const {
+        const auto ranks = static_cast<std::size_t>(Many::is_even ? 0 : c.ranks);
+        const auto own = static_cast<std::size_t>(c.rank);
+        const Many& sent = given.is_in_place() ? got : given;
+        Sizes found(ranks * ranks);
+        for (std::size_t i = 0; i < ranks; ++i) {
+            found[i * ranks + own] = got.bytes(static_cast<int>(i));
+        }
+        for (std::size_t i = 0; i < ranks; ++i) {
+            found[own * ranks + i] = sent.bytes(static_cast<int>(i));
+        }
+        return found;
+    }
+    [[nodiscard]] Memories memories(const Caller& c) const {
+        Memories found;
+        found.given_is_got = given.is_in_place();
+        found.got = parts_of(got, c);
+        if (!found.given_is_got) {
+            found.given = parts_of(given, c);
+        }
+        return found;
+    }
+};
+
+struct Alltoall : Exchange<Block> {
+    static constexpr Operation operation = Operation::alltoall;
+
+    Alltoall(const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt,
+             MPI_Comm comm)
+        : Exchange({s, sn, st}, {r, rn, rt}, comm) {}
+};
+
+struct Alltoallv : Exchange<Blocks> {
+    static constexpr Operation operation = Operation::alltoallv;
 
     Alltoallv(const void* s, const int* sn, const int* sd, MPI_Datatype st, void* r, const int* rn,
               const int* rd, MPI_Datatype rt, MPI_Comm comm)
-        : given(s), given_counts(sn), given_places(sd), given_type(st), got(r), got_counts(rn),
-          got_places(rd), got_type(rt), communicator(comm) {}
-    [[nodiscard]] bool is_usual(const Caller& /*c*/) const {
-        return got_type != MPI_DATATYPE_NULL &&
-               (given == MPI_IN_PLACE || given_type != MPI_DATATYPE_NULL);
-    }
-    [[nodiscard]] static std::int64_t bytes(const Caller& /*c*/) { return 0; }
-    [[nodiscard]] Sizes sizes(const Caller& c) const {
-        const std::int64_t got_size = size_of(got_type);
-        const auto received = [&](std::size_t i) { return got_counts[i] * got_size; };
-        if (given == MPI_IN_PLACE) {
-            return pairs(c, received, received);
-        }
-        const std::int64_t given_size = size_of(given_type);
-        return pairs(
-            c, [&](std::size_t i) { return given_counts[i] * given_size; }, received);
-    }
-    [[nodiscard]] Memories memories(const Caller& c) const {
-        Memories found;
-        found.given_is_got = given == MPI_IN_PLACE;
-        for (int rank = 0; rank < c.ranks; ++rank) {
-            found.got.push_back(part_of(got, got_counts[rank], got_places[rank], got_type));
-            if (!found.given_is_got) {
-                found.given.push_back(
-                    part_of(given, given_counts[rank], given_places[rank], given_type));
-            }
-        }
-        return found;
-    }
+        : Exchange({s, sn, sd, st}, {r, rn, rd, rt}, comm) {}
 };
 
-struct Alltoallw : Unrooted, Moving {
+struct Alltoallw : Exchange<TypedBlocks> {
     static constexpr Operation operation = Operation::alltoallw;
-    const void* given;
-    const int* given_counts;
-    const int* given_places; // in bytes
-    const MPI_Datatype* given_types;
-    void* got;
-    const int* got_counts;
-    const int* got_places;
-    const MPI_Datatype* got_types;
-    MPI_Comm communicator;
 
     Alltoallw(const void* s, const int* sn, const int* sd, const MPI_Datatype* st, void* r,
               const int* rn, const int* rd, const MPI_Datatype* rt, MPI_Comm comm)
-        : given(s), given_counts(sn), given_places(sd), given_types(st), got(r), got_counts(rn),
-          got_places(rd), got_types(rt), communicator(comm) {}
-    [[nodiscard]] static bool is_usual(const Caller& /*c*/) { return true; }
-    [[nodiscard]] static std::int64_t bytes(const Caller& /*c*/) { return 0; }
-    // The type of what has no elements says nothing: it may be MPI_DATATYPE_NULL.
-    [[nodiscard]] static std::int64_t bytes_of(int count, MPI_Datatype type) {
-        return count == 0 ? 0 : count * size_of(type);
-    }
-    [[nodiscard]] static Part part(const void* buffer, int count, int place, MPI_Datatype type) {
-        return {memory_at(buffer, place), count, count == 0 ? MPI_BYTE : type};
-    }
-    [[nodiscard]] Sizes sizes(const Caller& c) const {
-        const auto received = [&](std::size_t i) { return bytes_of(got_counts[i], got_types[i]); };
-        if (given == MPI_IN_PLACE) {
-            return pairs(c, received, received);
-        }
-        return pairs(
-            c, [&](std::size_t i) { return bytes_of(given_counts[i], given_types[i]); }, received);
-    }
-    [[nodiscard]] Memories memories(const Caller& c) const {
-        Memories found;
-        found.given_is_got = given == MPI_IN_PLACE;
-        for (int rank = 0; rank < c.ranks; ++rank) {
-            found.got.push_back(part(got, got_counts[rank], got_places[rank], got_types[rank]));
-            if (!found.given_is_got) {
-                found.given.push_back(
-                    part(given, given_counts[rank], given_places[rank], given_types[rank]));
-            }
-        }
-        return found;
-    }
+        : Exchange({s, sn, sd, st}, {r, rn, rd, rt}, comm) {}
 };
 
 // A vector of every rank, whose elements are joined.
