@@ -58,7 +58,7 @@ def without_row(source: str, name: str) -> str:
 
 def taken_out(name: str, folder: Path) -> list[Path]:
     """A copy of the project without a transport; the engine's files that went with it."""
-    words = ["git", "ls-files", "engine", "src", "cmake", "CMakeLists.txt", "pyproject.toml"]
+    words = ["git", "ls-files", "engine", "cmake", "CMakeLists.txt", "pyproject.toml"]
     held = subprocess.run(
         words, cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
@@ -73,6 +73,8 @@ def taken_out(name: str, folder: Path) -> list[Path]:
             continue
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, folder / path)
+    # With what was compiled of them: times are copied, too, so it stays valid.
+    shutil.copytree(ROOT / "src", folder / "src")
     row = folder / ROW_FILE
     row.write_text(without_row(row.read_text(), name))
     build = folder / "CMakeLists.txt"
