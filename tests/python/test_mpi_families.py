@@ -105,7 +105,7 @@ def test_data_is_right_and_goes_over_tcp(name: str, ranks: int) -> None:
 
 
 LARGE = [
-    {"test": "stream", "message_bytes": 1 << 20, "count": 45},
+    {"test": "stream", "message_bytes": 1 << 20, "count": 100},
     {"test": "collective", "operation": "allreduce", "message_bytes": 1 << 20, "count": 40},
     {"test": "collective", "operation": "put_fence", "message_bytes": 1 << 20, "count": 40},
 ]

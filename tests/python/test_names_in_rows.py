@@ -1,7 +1,8 @@
 """What is known of a transport or a test is a trait of its row: no other file asks for its name."""
 
 import ast
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -73,9 +74,16 @@ def _is_key_lookup(node: ast.Compare) -> bool:
     )
 
 
+@functools.cache
+def nodes_of(source: str) -> Sequence[ast.AST]:
+    """All nodes of a module that may compare, match or list: parsed once for both questions."""
+    wanted = (ast.MatchValue, ast.Compare, ast.Dict, ast.Tuple, ast.List, ast.Set)
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, wanted)]
+
+
 def compared_names(source: str) -> Iterator[str]:
     """The names of rows that a module compares with, or matches."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.MatchValue):
             yield from _literals(node.value) & NAMES
         elif isinstance(node, ast.Compare) and not _is_key_lookup(node):
@@ -86,7 +94,7 @@ def compared_names(source: str) -> Iterator[str]:
 def listed_names(source: str) -> Iterator[str]:
     """The names of rows that tables of a module have as keys, or lists and sets as their elements:
     two or more, and nothing else."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Dict):
             keys = [_literals(key) & NAMES for key in node.keys if key is not None]
             found = [names for names in keys if names]
