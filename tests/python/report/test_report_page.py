@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -67,14 +66,8 @@ class Outline(HTMLParser):
         return [a["id"] or "" for _, a in self.tags if "id" in a]
 
 
-@cache
-def outline_of(text: str) -> Outline:
-    """A large page is parsed once for all that look at it: that takes a third of a second."""
-    return Outline(text)
-
-
 def test_sections_come_in_order_and_headings_skip_no_level(made: Made) -> None:
-    outline = outline_of(made.text)
+    outline = Outline(made.text)
     levels = [int(tag[1]) for tag, _ in outline.tags if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -99,7 +92,7 @@ def test_sections_come_in_order_and_headings_skip_no_level(made: Made) -> None:
 
 
 def test_ids_are_unique_and_links_lead_somewhere(made: Made) -> None:
-    outline = outline_of(made.text)
+    outline = Outline(made.text)
     ids = outline.ids()
     assert len(ids) == len(set(ids))
     targets = [a["href"] or "" for tag, a in outline.tags if tag == "a"]
@@ -135,7 +128,7 @@ def test_every_place_that_a_page_names_is_shown_by_the_command() -> None:
 
 
 def test_every_plot_has_words_and_a_table(made: Made) -> None:
-    outline = outline_of(made.text)
+    outline = Outline(made.text)
     plots = all_plots(Study(made.run, made.figures))
     assert len(plots) == 15
     places = [a for tag, a in outline.tags if a.get("class") == "plot"]
@@ -146,7 +139,7 @@ def test_every_plot_has_words_and_a_table(made: Made) -> None:
 
 
 def test_title_line_says_what_between_whom_over_what(made: Made) -> None:
-    text = outline_of(made.text).text
+    text = Outline(made.text).text
     assert "UDP, TCP and MPI between h1 and h2 over an emulated link of 1 Gbit/s" in text
     assert "namespaces of one machine" in text
     assert "2026-03-14 09:26 UTC" in text
@@ -167,7 +160,7 @@ def test_origin_is_said_plainly(tmp_path: Path, origin: str, kind: str, words: s
 
 
 def test_verdicts_come_worst_first_with_evidence_and_advice(made: Made) -> None:
-    text = outline_of(made.text).text
+    text = Outline(made.text).text
     order = sorted(made.findings, key=lambda f: ("bad", "warning", "good", "note").index(f.level))
     places = [text.index(f.claim) for f in order]
     assert places == sorted(places)
@@ -175,7 +168,7 @@ def test_verdicts_come_worst_first_with_evidence_and_advice(made: Made) -> None:
 
 
 def test_failed_partial_and_planned_points_are_named(made: Made) -> None:
-    text = outline_of(made.text).text
+    text = Outline(made.text).text
     assert "message of 131072 bytes is larger than a UDP datagram holds" in text
     assert "broken off" in text
     assert "not measured" in text
@@ -188,7 +181,7 @@ def test_differing_facts_are_marked_and_equal_ones_are_not(made: Made) -> None:
 
 
 def test_counters_show_differences_without_zeros(made: Made) -> None:
-    text = outline_of(made.text).text
+    text = Outline(made.text).text
     assert "interface.v0.tx_packets" in text
     assert "interface.v0.rx_dropped" not in text
     assert "memory.available_bytes" not in text
@@ -196,7 +189,7 @@ def test_counters_show_differences_without_zeros(made: Made) -> None:
 
 def test_small_enough_and_complete(made: Made) -> None:
     assert made.page.stat().st_size < LARGEST_BYTES
-    outline = outline_of(made.text)
+    outline = Outline(made.text)
     sources = [a for _, a in outline.tags for name in ("src", "srcset", "action") if name in a]
     assert sources == []
     links = [a["href"] for tag, a in outline.tags if tag == "link"]
@@ -237,7 +230,7 @@ def test_of_many_counters_those_of_the_first_points_are_shown(
 def test_policy_allows_exactly_the_scripts_of_the_page(made: Made) -> None:
     policy = next(
         a["content"] or ""
-        for tag, a in outline_of(made.text).tags
+        for tag, a in Outline(made.text).tags
         if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy"
     )
     scripts = re.findall(r"<script>(.*?)</script>", made.text, flags=re.DOTALL)
