@@ -1,14 +1,19 @@
 """One finding, what rules look at, and what a rule is."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
-from netsonde.figures.all_pairs_verdict import Verdict, verdict_of
 from netsonde.figures.data import Figure
-from netsonde.figures.headlines import Headlines
 from netsonde.records.data import Run
+
+if TYPE_CHECKING:  # whoever waits for an answer waits for what is imported before
+    from netsonde.figures.all_pairs_verdict import Verdict
+    from netsonde.figures.headlines import Headlines
 
 Level = Literal["good", "note", "warning", "bad"]
 Confidence = Literal["", "certain", "likely", "possible"]
@@ -59,11 +64,15 @@ class Seen:
     @cached_property
     def all_pairs(self) -> Verdict | None:
         """What a run of all pairs says of its hosts; None for other runs."""
+        from netsonde.figures.all_pairs_verdict import verdict_of
+
         return verdict_of(self.run)
 
     @cached_property
     def headlines(self) -> Headlines:
         """Every figure over its launches."""
+        from netsonde.figures.headlines import Headlines
+
         return Headlines(self.run.points, self.figures)
 
     def figure(self, name: str, point: str) -> Figure | None:
@@ -78,10 +87,14 @@ class Seen:
 
 @dataclass(frozen=True)
 class Need:
-    """What a rule cannot do without, in words that complete "it lacks", and whether it is there."""
+    """What a rule cannot do without, in words that complete "it lacks", and whether it is there.
+
+    ``is_subject``: it is what the rule speaks of, so that it finds nothing in a run without.
+    """
 
     words: str
     is_met: Callable[[Seen], bool]
+    is_subject: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,13 +102,22 @@ class Rule:
     """A row of the table of rules.
 
     ``name`` is the kind of its findings, unless they say another, and their anchor in
-    docs/methods/explain.md.
+    docs/methods/explain.md. ``function``, as ``module.function`` of netsonde.explain, finds them. It
+    is imported for a run that has what the rule speaks of.
     """
 
     name: str
-    find: Callable[[Seen], Iterable[Finding]]
+    function: str
     needs: tuple[Need, ...] = ()
     confidence: Confidence = "certain"
+
+    def find(self, seen: Seen) -> Iterable[Finding]:
+        """What it finds; nothing in a run without what it speaks of."""
+        if any(need.is_subject and not need.is_met(seen) for need in self.needs):
+            return ()
+        module, _, name = self.function.partition(".")
+        found: Iterable[Finding] = getattr(import_module(f"netsonde.explain.{module}"), name)(seen)
+        return found
 
     def lacks(self, seen: Seen) -> list[str]:
         """What it lacks, in words; empty where the rule could judge."""

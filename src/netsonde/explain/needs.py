@@ -11,6 +11,7 @@ from netsonde.explain.evidence import tcp_streams
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.records.counted import any_begins
 from netsonde.records.data import EndData, Point
+from netsonde.records.timer import is_taken_off
 
 
 def points_of(
@@ -30,7 +31,7 @@ def points_of(
             if point.batches
         )
 
-    return Need(f"a measured {what}{over}", is_met)
+    return Need(f"a measured {what}{over}", is_met, is_subject=True)
 
 
 def _first_ends(seen: Seen) -> Iterator[tuple[Point, EndData]]:
@@ -86,10 +87,12 @@ INTERRUPTS = counters("interrupt.", "interrupts by device around batches")
 EVENTS = Need(
     "events inside the hosts, each with its time (--kernel-trace)",
     lambda seen: any("event_kind" in end.series for _, end in _first_ends(seen)),
+    is_subject=True,
 )
 KERNEL_TRACE = Need(
     "a point measured with --kernel-trace",
     lambda seen: any(p.spec.chosen.depth for p in seen.run.points),
+    is_subject=True,
 )
 LINK_RATE = Need(
     "the rate of the link, as it was set or as both cards state it",
@@ -122,3 +125,9 @@ TASKS = points_of(transports=lambda carrier: carrier.has_tasks)
 RANKS_CLOCKS = points_of(lambda test: test.compares_clocks, lambda carrier: carrier.has_ranks)
 COLLECTIVE = points_of(lambda test: test.is_operation, lambda carrier: carrier.has_ranks)
 SIMULATED = points_of(lambda test: test.is_simulated)
+ROUNDS = points_of(lambda test: test.is_round)
+TAKEN_OFF = Need(
+    "times without what a reading of the timer takes",
+    lambda seen: any(is_taken_off(point) for point in seen.run.points if point.batches),
+    is_subject=True,
+)

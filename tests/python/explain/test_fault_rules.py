@@ -1,5 +1,6 @@
 """Each rule of a fault finds its case and is silent without it, from counters that are made."""
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -528,6 +529,13 @@ def test_every_rule_has_its_section():
     headings = {line.removeprefix("### ") for line in page.read_text().splitlines()}
     assert len({rule.name for rule in RULES}) == len(RULES)
     assert {rule.name for rule in RULES} <= headings
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_rule_has_its_function(rule):
+    """It is imported where a run has what the rule needs: by then an answer is waited for."""
+    module, _, name = rule.function.partition(".")
+    assert callable(getattr(import_module(f"netsonde.explain.{module}"), name))
 
 
 def test_the_command_again():
