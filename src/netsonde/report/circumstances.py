@@ -7,16 +7,18 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netsonde.explain.unlike_hosts import is_own
 from netsonde.records.carried import NODE, carried_by, carried_in_words
 from netsonde.records.data import Run
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.quantity import format_duration, group_digits, list_in_words, short_rate
 from netsonde.report.theme import transport_name
 from netsonde.units import format_size
+
+if TYPE_CHECKING:
+    from netsonde.report.plot import Cell, Table
 
 FACT_GROUPS = (
     ("System", ("os.", "host.", "virtualization", "page_bytes", "compiler", "timer.")),
@@ -71,6 +73,8 @@ def fact_groups(study: Study) -> list[FactGroup]:
 
 
 def facts_table(study: Study) -> Table:
+    from netsonde.report.plot import Column, Table  # late: the heading of an answer has no table
+
     hosts: Mapping[str, Mapping[str, Cell]] = study.run.manifest.get("hosts") or {}
     rows: list[tuple[Cell, ...]] = [
         (host, name, value)

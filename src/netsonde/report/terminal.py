@@ -1,9 +1,14 @@
-"""A run's summary for a terminal: tables by size, key figures, verdicts, where the report is."""
+"""A run's summary for a terminal: tables by size, key figures, verdicts, where the report is.
+
+Who waits for an answer waits for what is imported before: a table that only some runs have is
+imported where a run has what it shows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -11,29 +16,19 @@ from rich.text import Text
 
 from netsonde.explain import Finding
 from netsonde.figures import Figure
+from netsonde.figures.kernel_trace import is_traced
 from netsonde.records.data import Point, Run
 from netsonde.report import REPORT_NAME
-from netsonde.report.agreement_table import print_agreements
-from netsonde.report.all_pairs_lines import print_all_pairs
 from netsonde.report.circumstances import heading
-from netsonde.report.clock_table import clock_lines, rank_clocks
-from netsonde.report.groups import print_groups
-from netsonde.report.growth_plots import print_growth
-from netsonde.report.kernel_trace_table import print_kernel_traces
-from netsonde.report.key_figures import KeyCell, KeyRow, key_rows
 from netsonde.report.lookup import Study, condition_label, mark_of, marks_in_words
-from netsonde.report.other_tools import remaining_differences, told_rows
-from netsonde.report.partner_plots import print_pairs
-from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, format_value_and_interval, no_interval
-from netsonde.report.ranks_per_host import print_ranks_per_host
 from netsonde.report.session_table import session_lines
-from netsonde.report.side_by_side import print_side_by_side
-from netsonde.report.simulation_plots import print_simulated
 from netsonde.report.size_lines import BASES, print_size_tables
 from netsonde.report.size_table import size_tables
-from netsonde.report.sweep_plots import print_segments
 from netsonde.report.verdict_order import LEVELS, WRONG, first_and_more
+
+if TYPE_CHECKING:
+    from netsonde.report.key_figures import KeyCell, KeyRow
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
@@ -63,11 +58,10 @@ def print_summary(
     console.print()
     told = _print_measured(study, groups, console)
     if not groups:
-        print_ranks_per_host(study, console)
-        print_pairs(study, console)
-        print_segments(study, console)
+        _print_of_ranks(study, console)
+        _print_segments(study, console)
         _print_clocks(study, console)
-        print_kernel_traces(study, console, FEW_POINTS)
+        _print_kernel_traces(study, console)
     if told:
         _print_told(study, console)
     console.print()
@@ -83,20 +77,90 @@ def _print_measured(study: Study, groups: Sequence[str], console: Console) -> bo
     """The figures, in the table that is made for such a run, or by size; whether what other tools
     would say of them is still to be told."""
     if groups:
+        from netsonde.report.groups import print_groups
+
         print_groups(study, groups, console)
     elif study.run.origin == "simulated":
+        from netsonde.report.simulation_plots import print_simulated
+
         print_simulated(study, console)
-    elif print_agreements(study, console):
+    elif _print_agreements(study, console):
         return False  # which has every tool's figure
-    elif print_all_pairs(study, console):
+    elif _print_all_pairs(study, console):
         pass  # which has one line for all rounds
     elif _are_pairs(study.run.select()):
         pass  # which are shown together
     else:
         _print_by_size(study, console)
-        if not print_growth(study, console):
-            print_side_by_side(study, console)
+        if not _print_growth(study, console):
+            _print_side_by_side(study, console)
     return True
+
+
+def _print_agreements(study: Study, console: Console) -> bool:
+    """Whether tools were played over MPI beside netsonde's own way, and the table of it."""
+    if not any(p.spec.like is not None and p.carrier.has_ranks for p in study.run.points):
+        return False
+    from netsonde.report.agreement_table import print_agreements
+
+    return print_agreements(study, console)
+
+
+def _print_all_pairs(study: Study, console: Console) -> bool:
+    """Whether the run has rounds of all pairs, and what they say."""
+    if not any(point.kind.is_round for point in study.run.points):
+        return False
+    from netsonde.report.all_pairs_lines import print_all_pairs
+
+    return print_all_pairs(study, console)
+
+
+def _print_growth(study: Study, console: Console) -> bool:
+    """Whether numbers of ranks were measured, and times against them."""
+    if not any(point.spec.ranks_vary for point in study.run.points):
+        return False
+    from netsonde.report.growth_plots import print_growth
+
+    return print_growth(study, console)
+
+
+def _print_side_by_side(study: Study, console: Console) -> None:
+    """Several MPIs, where there are several."""
+    if len({point.spec.mpi for point in study.run.points}) > 1:
+        from netsonde.report.side_by_side import print_side_by_side
+
+        print_side_by_side(study, console)
+
+
+def _print_of_ranks(study: Study, console: Console) -> None:
+    """What only ranks have: several of them on a host, and several pairs."""
+    if not any(point.carrier.has_ranks for point in study.run.points):
+        return
+    if any(point.spec.ppn is not None for point in study.run.points):
+        from netsonde.report.ranks_per_host import print_ranks_per_host
+
+        print_ranks_per_host(study, console)
+    if any(point.spec.pair is not None for point in study.run.points):
+        from netsonde.report.partner_plots import print_pairs
+
+        print_pairs(study, console)
+
+
+def _print_segments(study: Study, console: Console) -> None:
+    """Round trips against size, where there are several sizes."""
+    trips = (point for point in study.run.points if point.kind.is_round_trip)
+    if len({point.message_bytes for point in trips}) > 1:
+        from netsonde.report.sweep_plots import print_segments
+
+        print_segments(study, console)
+
+
+def _print_kernel_traces(study: Study, console: Console) -> None:
+    """What was seen inside the hosts, where somebody looked."""
+    if any(is_traced(point) for point in study.run.select()):
+        from netsonde.report.kernel_trace_table import print_kernel_traces
+
+        print_kernel_traces(study, console, FEW_POINTS)
 
 
 def _print_by_size(study: Study, console: Console) -> None:
@@ -123,7 +187,12 @@ def _print_by_size(study: Study, console: Console) -> None:
 
 def _print_clocks(study: Study, console: Console) -> None:
     """Each rank's clock over rank 0's, by each method that was measured."""
-    for point in study.run.where(lambda p: p.kind.compares_clocks):
+    compared = study.run.where(lambda p: p.kind.compares_clocks)
+    if not compared:
+        return
+    from netsonde.report.clock_table import clock_lines, rank_clocks
+
+    for point in compared:
         lines = clock_lines(rank_clocks(point))
         if lines:
             console.print()
@@ -134,6 +203,10 @@ def _print_clocks(study: Study, console: Console) -> None:
 
 def _print_told(study: Study, console: Console) -> None:
     """What other tools would say; of many points, the report has the sentences."""
+    if not any(point.spec.like is not None for point in study.run.points):
+        return
+    from netsonde.report.other_tools import remaining_differences, told_rows
+
     rows = told_rows(study)
     if not rows:
         return
@@ -182,6 +255,8 @@ def print_finding(finding: Finding, console: Console) -> None:
 
 
 def _print_key_table(study: Study, console: Console) -> None:
+    from netsonde.report.key_figures import key_rows
+
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for name in _COLUMNS:
         table.add_column(name, overflow="fold")
@@ -245,13 +320,22 @@ def _one_line(study: Study, condition: Sequence[Point]) -> Text:
             line.append(f"{word} {format_figure(figure)}{mark}  ", style="not bold")
     shown = [n for n, _ in point.kind.tells if study.figure_of(condition, n)]
     if not shown or point.kind.is_program:
-        words = further_figures(study, point, shown)[:FIGURES_ON_A_LINE]
+        words = _further_figures(study, point, shown)[:FIGURES_ON_A_LINE]
         line.append("  ".join(words), style="not bold")
     if len(condition) > 1:
         line.append(_launches_in_words(study, condition), style="not bold dim")
     for words_of_mark in marks_in_words(condition):
         line.append(f"\n  {words_of_mark}", style="not bold")
     return line
+
+
+def _further_figures(study: Study, point: Point, shown: Sequence[str]) -> list[str]:
+    """Of programs and of what other tools measured: the figures that no test has."""
+    if not point.kind.is_program and point.imported is None:
+        return []
+    from netsonde.report.program_table import further_figures
+
+    return further_figures(study, point, shown)
 
 
 def _launches_in_words(study: Study, condition: Sequence[Point]) -> str:
@@ -278,5 +362,5 @@ def _print_points(study: Study, conditions: Sequence[list[Point]], console: Cons
             beside += f" {headline.basis_in_words()}" if interval else ""
             console.print(Text.assemble(f"  {word:<{width}} {value}", (beside, "dim")))
         shown = [name for name, _ in point.kind.tells]
-        for words in [*marks_in_words(condition), *further_figures(study, point, shown)]:
+        for words in [*marks_in_words(condition), *_further_figures(study, point, shown)]:
             console.print(Text(f"  {words}"))
