@@ -21,7 +21,6 @@ from netsonde.catalogue.launcher import (
     ways_to_write,
 )
 from netsonde.errors import UsageError
-from netsonde.launch import flux, local, paired, slurm, ssh  # noqa: F401  each registers its hosts
 from netsonde.launch.allocation import Allocation
 from netsonde.launch.given_code import PAIR_VARIABLE, code_of_environment
 from netsonde.launch.host import Host

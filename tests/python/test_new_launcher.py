@@ -57,7 +57,7 @@ def house(tmp_path_factory):
     house = HouseCopy(tmp_path_factory.mktemp("house"))
     house.change("catalogue/launcher.py", ROW, ROW + NEW_ROW)
     house.add("launch/box.py", CLASS)
-    house.change("hosts.py", "import flux, local", "import box, flux, local")
+    house.change("launch/named.py", 'FILES = ("flux",', 'FILES = ("box", "flux",')
     (house.folder / "s.toml").write_text(STUDY)
     return house
 

@@ -30,6 +30,10 @@ ROW = """    Test(
         usual_size="32",
     ),
 """
+BOUNDS = """        "netsonde.figures.bounds": ("bounds", "protection"),
+"""
+KNOCKS = """        "netsonde.figures.knocks": ("knock",),
+"""
 FIGURES_OF_KNOCKS = '''"""What knocks tell."""
 
 from netsonde.figures.data import Figure
@@ -47,7 +51,7 @@ def house(tmp_path_factory):
     house = HouseCopy(tmp_path_factory.mktemp("house"))
     add_row(house)
     house.add("figures/knocks.py", FIGURES_OF_KNOCKS)
-    house.change("figures/compute.py", "    all_pairs,\n", "    all_pairs,\n    knocks,\n")
+    house.change("figures/maker.py", BOUNDS, BOUNDS + KNOCKS)
     return house
 
 

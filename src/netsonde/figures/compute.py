@@ -15,15 +15,6 @@ import numpy.typing as npt
 
 from netsonde.catalogue.point import Program
 from netsonde.catalogue.test import TESTS
-from netsonde.figures import (  # noqa: F401  each registers what makes figures of its tests
-    all_pairs,
-    bounds,
-    costs,
-    every_pair,
-    mpi_figures,
-    pattern_figures,
-    simulated,
-)
 from netsonde.figures.data import Figure
 from netsonde.figures.flow_figures import (
     flow_figures,
@@ -32,28 +23,18 @@ from netsonde.figures.flow_figures import (
     unauthentic_figures,
 )
 from netsonde.figures.frames import frame_figures
-from netsonde.figures.gathers import line_use_figures
 from netsonde.figures.kernel_trace import kernel_trace_figures
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.maker import MAKERS, Maker
-from netsonde.figures.mpi_relations import naive_mean, relation_figures
 from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.packet_figures import packet_figures
 from netsonde.figures.processor import host_time_figures, processor_s_per_gbyte
-from netsonde.figures.programs import is_good, program_figure
-from netsonde.figures.rank_growth import growth_figures
-from netsonde.figures.ranks_per_host import ranks_per_host_figures
-from netsonde.figures.recurrence import recurrence_figures
 from netsonde.figures.stages import PARTS, has_stages, stages_of
-from netsonde.figures.sweeps import sweep_figures, sweeps_of
-from netsonde.figures.threads import thread_relations
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
     stream_rates_bit_per_s,
 )
-from netsonde.figures.time_outs import time_out_figures
 from netsonde.figures.timers import timer_figures
-from netsonde.figures.uplinks import uplink_figures
 from netsonde.peers.said import METHODS
 from netsonde.peers.told import told
 from netsonde.records.data import Batch, EndData, Point, Run
@@ -80,15 +61,57 @@ def figures_of(run: Run) -> list[Figure]:
     for point, own in zip(run.points, _of_each(run.points), strict=True):
         sent = own if not (point.kind.is_program or point.kind.is_round) else []
         figures += [*own, *(packet_figures(run, point, own) if sent else ())]
-        figures += [*line_use_figures(run, point), *host_time_figures(run, point)]
-        figures += naive_mean(point)
-        figures += time_out_figures(run, point)
-    figures += [*relation_figures(run, figures), *thread_relations(run, figures)]
-    figures += ranks_per_host_figures(run, figures)
-    figures += [*recurrence_figures(run), *uplink_figures(run, figures)]
-    figures += growth_figures(run, figures)
-    sweeps = sweeps_of(run.points, figures)
-    return [*figures, *(figure for sweep in sweeps for figure in sweep_figures(sweep))]
+        figures += [*_of_line(run, point), *host_time_figures(run, point)]
+        figures += _of_operation(run, point)
+    figures += _of_ranks(run, figures)
+    return [*figures, *_of_sweeps(run, figures)]
+
+
+# Who waits for an answer waits for what is imported before: figures that few runs have are
+# imported where a run can have them.
+
+
+def _of_line(run: Run, point: Point) -> list[Figure]:
+    if not point.kind.is_whole:
+        return []
+    from netsonde.figures.gathers import line_use_figures
+
+    return line_use_figures(run, point)
+
+
+def _of_operation(run: Run, point: Point) -> list[Figure]:
+    if not point.kind.is_operation:
+        return []
+    from netsonde.figures.mpi_relations import naive_mean
+    from netsonde.figures.time_outs import time_out_figures
+
+    return [*naive_mean(point), *time_out_figures(run, point)]
+
+
+def _of_ranks(run: Run, figures: list[Figure]) -> list[Figure]:
+    """What several points of ranks tell together, and operations by what lies between hosts."""
+    own = [point for point in run.points if point.carrier.has_ranks]
+    if len(own) < 2 and not any(point.kind.is_operation for point in own):
+        return []
+    from netsonde.figures.mpi_relations import relation_figures
+    from netsonde.figures.rank_growth import growth_figures
+    from netsonde.figures.ranks_per_host import ranks_per_host_figures
+    from netsonde.figures.recurrence import recurrence_figures
+    from netsonde.figures.threads import thread_relations
+    from netsonde.figures.uplinks import uplink_figures
+
+    made = [*relation_figures(run, figures), *thread_relations(run, figures)]
+    made += ranks_per_host_figures(run, [*figures, *made])
+    made += [*recurrence_figures(run), *uplink_figures(run, [*figures, *made])]
+    return [*made, *growth_figures(run, [*figures, *made])]
+
+
+def _of_sweeps(run: Run, figures: Sequence[Figure]) -> list[Figure]:
+    if len({point.message_bytes for point in run.points if point.kind.is_round_trip}) < 2:
+        return []
+    from netsonde.figures.sweeps import sweep_figures, sweeps_of
+
+    return [figure for sweep in sweeps_of(run.points, figures) for figure in sweep_figures(sweep)]
 
 
 def _of_each(points: Sequence[Point]) -> Iterator[list[Figure]]:
@@ -356,6 +379,8 @@ def _processor(maker: Maker) -> list[Figure]:
 @MAKERS.of("program")
 def _program(maker: Maker) -> list[Figure]:
     """Of a user's own program: how long its runs took, and what it said of them."""
+    from netsonde.figures.programs import is_good, program_figure
+
     runs = [run for batch in maker.point.batches if is_good(run := batch.ends[0].done)]
     if not runs:
         return []

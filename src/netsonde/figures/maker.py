@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from netsonde.catalogue.behind import Behind
 from netsonde.catalogue.known_figures import figure_kind
-from netsonde.catalogue.test import TESTS
+from netsonde.catalogue.test import TESTS, names_of
 from netsonde.figures.data import Figure
+from netsonde.patterns import STREAM_PATTERNS
 from netsonde.records.data import Point
 from netsonde.stats.arrays import as_samples, sorting_order
 from netsonde.stats.independence import effective_at_value
@@ -156,5 +157,20 @@ def _resolved(
     return with_width(interval, samples, 1.0 if name.endswith("_ns") else 0.0)
 
 
-MAKERS: Behind[Callable[[Maker], list[Figure]]] = Behind(TESTS)
-"""By test, the figures of a point with batches, each function registered in its own file."""
+MAKERS: Behind[Callable[[Maker], list[Figure]]] = Behind(
+    TESTS,
+    {
+        "netsonde.figures.all_pairs": ("all_pairs",),
+        "netsonde.figures.bounds": ("bounds", "protection"),
+        "netsonde.figures.costs": ("send-series", "overheads", "bisection", "bursts"),
+        "netsonde.figures.every_pair": ("all-pairs",),
+        "netsonde.figures.mpi_figures": ("collective", "clock"),
+        "netsonde.figures.pattern_figures": (
+            *(*STREAM_PATTERNS, *names_of("is_whole"), "incast", "victim"),
+        ),
+        "netsonde.figures.simulated": ("simulation",),
+        "netsonde.figures.threads": ("threads",),
+    },
+)
+"""By test, the figures of a point with batches, each function registered in its own file. Those of
+compute.py, which all runs need, are there when anybody asks."""

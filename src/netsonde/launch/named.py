@@ -22,8 +22,14 @@ class Named:
     port: int | None = None
 
 
-HOSTS: Behind[Callable[[Named], list[Host]]] = Behind(LAUNCHERS)
+FILES = ("flux", "local", "paired", "slurm", "ssh")
+"""Each is imported for the launcher of its name where a host of that is asked for."""
+HOSTS: Behind[Callable[[Named], list[Host]]] = Behind(
+    LAUNCHERS, {f"netsonde.launch.{name}": (name,) for name in FILES}
+)
 """By launcher, the hosts that are meant: one, but where a word stands for several."""
 
-JOBS: Behind[Callable[[Mapping[str, str]], Allocation | None]] = Behind(batch_launchers())
+JOBS: Behind[Callable[[Mapping[str, str]], Allocation | None]] = Behind(
+    batch_launchers(), {f"netsonde.launch.{name}": (name,) for name in batch_launchers()}
+)
 """By launcher of a batch system, the job that a process with such an environment is in."""
