@@ -11,8 +11,6 @@ from netsonde.catalogue.point import AllPairs, Options
 from netsonde.catalogue.transport import Transport, first_with
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
-from netsonde.lab.scenario import lab_spec, read_scenario
-from netsonde.model.tournament import group_rounds, most_rounds, round_count
 
 if TYPE_CHECKING:
     from netsonde.study.all_pairs_table import TournamentTable
@@ -94,6 +92,11 @@ def _path_names(spec: StudySpec) -> list[str]:
     elif spec.path.kind in ("auto", "lab"):
         table = spec.lab
         if table.scenario is not None:
+            from netsonde.lab.scenario import (  # late, with the tables of labs
+                lab_spec,
+                read_scenario,
+            )
+
             names = lab_spec(read_scenario(table.scenario)).host_names
         else:
             names = [f"h{number}" for number in range(1, table.hosts + 1)]
@@ -104,6 +107,8 @@ def _path_names(spec: StudySpec) -> list[str]:
 
 def rounds_of(table: TournamentTable, hosts: int) -> int:
     """Rounds before any follow-up."""
+    from netsonde.model.tournament import group_rounds, round_count
+
     most = round_count(hosts)
     if table.mode == "group-testing":
         return min(most, table.rounds or group_rounds(hosts, REPEATS))
@@ -205,6 +210,8 @@ def round_estimate(asked: AllPairs, rate_bit_per_s: int) -> tuple[int, int]:
 
 def plan_all_pairs(spec: StudySpec) -> AllPairsPlan | None:
     """What would be done before any follow-up; None without the table."""
+    from netsonde.model.tournament import most_rounds, round_count
+
     table = spec.tournament
     if table is None:
         return None

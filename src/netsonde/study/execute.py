@@ -3,6 +3,8 @@ Sweeps that are to be refined then get further points, round by round, and what 
 be accused of is measured again.
 
 Killed at any moment, `resume` goes on with the points that are not finished.
+
+A measurement begins after what is imported here: what few studies do is imported where they do it.
 """
 
 from __future__ import annotations
@@ -27,9 +29,7 @@ from netsonde.errors import (
     UsageError,
 )
 from netsonde.figures import Figure
-from netsonde.figures.compute import figures_of_point
 from netsonde.figures.requirements import REQUIREMENTS
-from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
 from netsonde.launch.copies import refuse_copies
 from netsonde.launch.exclusion import Exclusion, own_name
 from netsonde.names import require_text
@@ -47,18 +47,12 @@ from netsonde.records.rundir import (
     write_atomically,
     write_manifest,
 )
-from netsonde.study.accusations import accused_again
-from netsonde.study.all_pairs_run import all_pairs_facts, follow_ups
-from netsonde.study.beside import measure_beside
 from netsonde.study.budget import Spent, budget_in_words, fits_beside, left_out
 from netsonde.study.dropped import Failures, groups_at_once
-from netsonde.study.partners import points_with_the_slowest
 from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, job_of, plan_points
-from netsonde.study.refine import further_points
 from netsonde.study.requirements import refuse_unmet_by_plan
 from netsonde.study.run_point import Attempt, PointRunner, now_utc
 from netsonde.study.sessions import begin_session, why_ended
-from netsonde.study.shrink import shrunk_points
 from netsonde.study.spec import StudySpec, to_toml
 from netsonde.study.switches import as_facts
 from netsonde.study.testbed import Testbed
@@ -100,7 +94,11 @@ def start_study(
     if len(points) > POINTS_LIMIT:
         raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
     out = left_out(spec, in_order(points, seed))
-    all_pairs = all_pairs_facts(spec)
+    all_pairs: dict[str, Any] = {}
+    if spec.tournament is not None:
+        from netsonde.study.all_pairs_run import all_pairs_facts
+
+        all_pairs = all_pairs_facts(spec)
     text = to_toml(spec)
     for line in text.splitlines():
         require_text(line, "a study needs")
@@ -228,6 +226,8 @@ class _Execution:
         """Points that what has been measured asks for; they are in the plan before any is measured,
         so that a run that is killed knows them."""
         if self._spec.tournament is not None:
+            from netsonde.study.all_pairs_run import follow_ups
+
             return self._added(
                 follow_ups(self._spec, self._directory, self._planned, self._manifest["seed"])
             )
@@ -235,6 +235,11 @@ class _Execution:
         judged = [p.id for p in self._planned if p.kind.is_operation]
         if not grows and len(judged) < 2:
             return []
+        from netsonde.figures.compute import figures_of_point
+        from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
+        from netsonde.study.partners import points_with_the_slowest
+        from netsonde.study.refine import further_points
+
         run = open_run(self._directory)
         points = [p for p in run.points if p.status == "finished"]
         figures = [figure for point in points for figure in figures_of_point(point)]
@@ -248,6 +253,8 @@ class _Execution:
 
     def _accused(self, run: Run, figures: Sequence[Figure]) -> list[PlannedPoint]:
         """What a guideline of MPI that seems to be violated is about, again."""
+        from netsonde.study.accusations import accused_again
+
         again = accused_again(self._planned, run, figures)
         if not again or not fits_beside(self._spec, self._planned, again):
             return []
@@ -376,6 +383,8 @@ class _Execution:
         """Where the study says so: points of many hosts that lost one, over those that are left."""
         if self._spec.path.on_dead_host != "shrink" or not self._dead:
             return []
+        from netsonde.study.shrink import shrunk_points
+
         lost = [
             point
             for point in self._planned
@@ -416,6 +425,8 @@ def _measured(
     if len(group) == 1:
         found = [runner.alone(testbed, group[0], numbers[0])]
     else:
+        from netsonde.study.beside import measure_beside
+
         testbed.begin_point()
         found = measure_beside(runner, testbed, group, numbers)
     checks: dict[str, Any] = {}

@@ -24,11 +24,10 @@ from netsonde.catalogue.point import (
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
-from netsonde.operations import operations, parse_pattern
+from netsonde.operations import Operation, operations, parse_pattern
 from netsonde.patterns import MOST_OF_ALL_PAIRS
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
-from netsonde.schedules.algorithms import library_of, schedule_of
 from netsonde.study.all_pairs import all_pairs_points, many_hosts
 from netsonde.study.measure_table import MeasureTable
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
@@ -332,8 +331,7 @@ def spec_of_block(
         "refine": block.refine or None,
         "windows": block.windows.parameters() if block.windows is not None else None,
         "total_bytes": total,
-        "schedule": None if known is None else schedule_of(block.algorithm, known),
-        "library_algorithm": None if known is None else library_of(block.algorithm),
+        **_of_algorithm(block, known),
         **_of_operation(block),
         **block.of_ranks,
         **like,
@@ -341,6 +339,18 @@ def spec_of_block(
     }
     asked = {name: value for name, value in fields.items() if value is not None}
     return spec_type(block.test)(**asked)
+
+
+def _of_algorithm(block: MeasureTable, operation: Operation | None) -> dict[str, Any]:
+    """Which way an operation is to go, where it is not its library's to choose."""
+    if operation is None or block.algorithm is None:
+        return {}
+    from netsonde.schedules.algorithms import library_of, schedule_of  # late, with the schedules
+
+    return {
+        "schedule": schedule_of(block.algorithm, operation),
+        "library_algorithm": library_of(block.algorithm),
+    }
 
 
 def _options(block: MeasureTable, transport: str, mtu: int | None, busy: str | None) -> Options:

@@ -2,6 +2,9 @@
 
 A testbed is the lab, loopback, or hosts that were named. It says of itself whether results are
 ``emulated`` or ``real``, and what is known of the path between its hosts.
+
+Who measures on one kind of testbed does not wait for the modules of the others to load: these are
+imported where they are used.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from netsonde.busy import parse_busy
 from netsonde.catalogue.launcher import HERE, is_closed
@@ -17,31 +20,24 @@ from netsonde.catalogue.point import AllPairs, EveryPair, Threads
 from netsonde.catalogue.transport import some_ranks, transport_row
 from netsonde.catalogue.within import WITHINS
 from netsonde.errors import HostError, UnsupportedError, UsageError
-from netsonde.figures.all_pairs import pairs_of_round
 from netsonde.hosts import parse_hosts
-from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
-from netsonde.lab.mtu import LinkMtu
-from netsonde.lab.observe import begin_watch, kept_time, switch_gate
-from netsonde.lab.registry import lab_of
-from netsonde.lab.scenario import lab_spec, read_scenario
-from netsonde.launch.busy_hosts import BusyHosts
 from netsonde.launch.contact import connect_all, failure_in_words, let_go_after
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import LocalHost
-from netsonde.launch.memory import forget_connections
-from netsonde.launch.mpi import open_mpi
-from netsonde.launch.mpi_build import lacking_operations
-from netsonde.launch.mpi_found import find_mpi
-from netsonde.launch.rounds import AnySession, RoundSession, StandingWorkers
 from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import OF_MANY, flows_of
 from netsonde.records.carried import NODE
-from netsonde.schedules.algorithms import library_of
 from netsonde.study.dropped import problems_of
 from netsonde.study.open_sockets import EndHosts, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
+
+if TYPE_CHECKING:
+    from netsonde.lab import Lab, LabSpec
+    from netsonde.lab.mtu import LinkMtu
+    from netsonde.launch.busy_hosts import BusyHosts
+    from netsonde.launch.rounds import AnySession, RoundSession, StandingWorkers
 
 Placed = tuple[int, str | None]
 """What tells jobs that run beside each other apart: ranks one after the other on a host, and what
@@ -107,6 +103,8 @@ class Testbed:
     def _bring_up(self) -> None:
         self._prepare_mpis()
         if self.kind == "auto":
+            from netsonde.lab import permission_problem
+
             problem = permission_problem()
             self.kind = "loopback" if problem else "lab"
             if problem:
@@ -154,6 +152,8 @@ class Testbed:
 
     def _prepare_mtus(self) -> None:
         """From now on the lab's links get their own MTU back when the testbed is taken down."""
+        from netsonde.lab.mtu import LinkMtu
+
         if self._lab is None:
             raise UsageError(
                 "mtu goes with a lab only, and none can be had here: interfaces of real hosts are "
@@ -176,6 +176,8 @@ class Testbed:
         self._mtu_bytes = mtu_bytes
 
     def _bring_up_lab(self) -> None:
+        from netsonde.lab import lab_up
+
         lab = self._lab = self._stack.enter_context(lab_up(self._lab_spec()))
         if len(lab.hosts) < 2:
             raise UsageError("a study needs a lab of at least 2 hosts; set hosts = 2 under [lab]")
@@ -187,6 +189,9 @@ class Testbed:
         self.facts = lab.path_facts()
 
     def _lab_spec(self) -> LabSpec:
+        from netsonde.lab import LabSpec
+        from netsonde.lab.scenario import lab_spec, read_scenario
+
         table = self._spec.lab
         if table.scenario is not None:
             return dataclasses.replace(lab_spec(read_scenario(table.scenario)), name="study")
@@ -201,15 +206,20 @@ class Testbed:
     def begin_point(self) -> None:
         """Whatever point_checks() says of a point is of the time from now on."""
         if self._lab is not None:
+            from netsonde.lab.observe import begin_watch
+
             self._switch_used_ns = begin_watch(self._lab)
 
     def point_checks(self) -> dict[str, Any]:
         """What is known of the point that was measured last: ``lab``, whether the emulated
         network was what it claims; ``busy``, what hosts' other work got. Ends that work."""
         found: dict[str, Any] = {}
-        kept = kept_time(self._lab, self._switch_used_ns) if self._lab is not None else None
-        if kept is not None:
-            found["lab"] = kept
+        if self._lab is not None:
+            from netsonde.lab.observe import kept_time
+
+            kept = kept_time(self._lab, self._switch_used_ns)
+            if kept is not None:
+                found["lab"] = kept
         if self._busy is not None:
             busy, self._busy = self._busy, None
             found["busy"] = busy.rest()
@@ -217,6 +227,8 @@ class Testbed:
 
     def _give_work(self, point: PlannedPoint) -> None:
         """The hosts' other work, from now until this point is checked or the next one begins."""
+        from netsonde.launch.busy_hosts import BusyHosts
+
         self._end_work()
         asked = point.spec.chosen.busy
         work = parse_busy(asked) if asked is not None else None
@@ -265,6 +277,8 @@ class Testbed:
         if self.kind == "lab":
             named = [*table.hosts, *table.between_hosts, table.target, table.origin]
             named += self._spec.mpi.hosts
+            from netsonde.lab.registry import lab_of
+
             labs = {lab.spec.name: lab for lab in map(lab_of, _of_labs(named))}
             # Of several labs none is watched: each point is in one of them.
             self._lab = next(iter(labs.values())) if len(labs) == 1 else None
@@ -367,6 +381,8 @@ class Testbed:
         Raises HostError."""
         ends = self._ends_of(point)
         if self._spec.path.forget and point.carrier.has_connection:
+            from netsonde.launch.memory import forget_connections
+
             several = ends.many if point.kind.is_of_many else (ends.origin, ends.target)
             for host in {host.name: host for host in several}.values():
                 forget_connections(host)
@@ -383,7 +399,11 @@ class Testbed:
         if origin_host is None or target_host is None:
             raise HostError("the testbed is not up")
         family = self._spec.path.family
-        gate = switch_gate(self._lab) if self._lab is not None else None
+        gate = None
+        if self._lab is not None:
+            from netsonde.lab.observe import switch_gate
+
+            gate = switch_gate(self._lab)
         return EndHosts(origin_host, target_host, many, family, self._on_this_machine, gate)
 
     def taken_by(self, points: Sequence[PlannedPoint]) -> list[Host]:
@@ -434,6 +454,8 @@ class Testbed:
     def _open_mpi(self, point: PlannedPoint) -> Session:
         """MPI's start-up is long, so one job serves all MPI points of a run that place their ranks
         in the same way, or of a launch where there are several; the ranks of the others sleep."""
+        from netsonde.launch.mpi import open_mpi
+
         table, wanted, asked = self._spec.mpi, job_of(point), point.spec
         name = (wanted[1] if wanted else "") or table.mpi[0]
         self._require_operation(name, asked.operation)
@@ -479,9 +501,17 @@ class Testbed:
     @property
     def _forces_algorithms(self) -> bool:
         """In any point: its MPI is to start in the same way for all of them."""
-        return any(library_of(block.algorithm) is not None for block in self._spec.measure)
+        asked = [b.algorithm for b in self._spec.measure if b.algorithm is not None]
+        if not asked:
+            return False
+        from netsonde.schedules.algorithms import library_of
+
+        return any(library_of(name) is not None for name in asked)
 
     def _require_operation(self, name: str, operation: str | None) -> None:
+        from netsonde.launch.mpi_build import lacking_operations
+        from netsonde.launch.mpi_found import find_mpi
+
         mpi = find_mpi(name)
         if operation is not None and operation in lacking_operations(mpi):
             raise UnsupportedError(
@@ -493,6 +523,9 @@ class Testbed:
         them is built now."""
         is_asked = any(some_ranks(block.transports) for block in self._spec.measure)
         if is_asked and len(self._spec.mpi.mpi) > 1:
+            from netsonde.launch.mpi_build import lacking_operations
+            from netsonde.launch.mpi_found import find_mpi
+
             for name in self._spec.mpi.mpi:
                 lacking_operations(find_mpi(name))
 
@@ -508,6 +541,9 @@ class Testbed:
 
     def _open_round(self, point: PlannedPoint) -> RoundSession:
         """The workers of all hosts stay from round to round."""
+        from netsonde.figures.all_pairs import pairs_of_round
+        from netsonde.launch.rounds import RoundSession, StandingWorkers
+
         if self.kind == "loopback":
             raise UsageError(
                 "[tournament] measures between hosts, and there is but this machine: give --hosts "

@@ -11,10 +11,10 @@ import pytest
 from sweep_fakes import Silent
 
 from netsonde.errors import HostError, UsageError
+from netsonde.launch import mpi_build
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.records.rundir import open_run
-from netsonde.study import testbed
 from netsonde.study.execute import resume_study, start_study
 from netsonde.study.plan import in_order, job_of, plan_points
 from netsonde.study.spec import StudySpec, parse_study, to_toml
@@ -90,7 +90,7 @@ def test_an_operation_that_one_mpi_lacks_is_marked_and_the_others_go_on(
 ) -> None:
     lacking = frozenset({"bcast_init"})
     monkeypatch.setattr(
-        testbed,
+        mpi_build,
         "lacking_operations",
         lambda mpi: lacking if mpi.name != "mpich" else frozenset(),
     )
@@ -124,7 +124,7 @@ def test_an_operation_that_one_mpi_lacks_is_marked_and_the_others_go_on(
 def test_of_one_mpi_it_is_a_failure(
     tmp_path: Path, two_mpis: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(testbed, "lacking_operations", lambda _: frozenset({"bcast_init"}))
+    monkeypatch.setattr(mpi_build, "lacking_operations", lambda _: frozenset({"bcast_init"}))
     outcome = start_study(spec(two_mpis[0]), tmp_path, ["netsonde"], Silent())
     assert len(outcome.failures) == 2
     assert all("has no bcast_init" in sentence for sentence in outcome.failures.values())

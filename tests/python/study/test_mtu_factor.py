@@ -59,7 +59,7 @@ def test_every_block_says_its_mtu_or_none_does() -> None:
 
 
 def test_a_path_that_turns_out_to_be_none_of_a_lab(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netsonde.study.testbed.permission_problem", lambda: "no namespaces")
+    monkeypatch.setattr("netsonde.lab.permission_problem", lambda: "no namespaces")
     spec = study({**BLOCK, "mtu": "1500"}, kind="auto")
     with pytest.raises(UsageError, match="mtu goes with a lab only"), testbed.Testbed(spec):
         pass
