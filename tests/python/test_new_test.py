@@ -30,7 +30,7 @@ ROW = """    Test(
         usual_size="32",
     ),
 """
-BOUNDS = """        "netsonde.figures.bounds": ("bounds", "protection"),
+BOUNDS = """        "netsonde.figures.bounds": names_of("is_bounds"),
 """
 KNOCKS = """        "netsonde.figures.knocks": ("knock",),
 """

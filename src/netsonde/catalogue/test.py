@@ -184,6 +184,11 @@ class Test:
         return self.family is Family.BOUNDS
 
     @property
+    def is_of_costs(self) -> bool:
+        """Whether what a message costs its hosts is asked for."""
+        return self.family is Family.COSTS
+
+    @property
     def has_threads(self) -> bool:
         return self.family is Family.THREADS
 
@@ -650,6 +655,6 @@ def engine_names(*traits: str) -> tuple[str, ...]:
     )
 
 
-def names_of(trait: str) -> tuple[str, ...]:
-    """Names of the tests with a trait, for a sentence that lists them."""
-    return tuple(row.name for row in _ROWS if getattr(row, trait))
+def names_of(*traits: str) -> tuple[str, ...]:
+    """Names of the tests with a trait, or with one of several, for a sentence that lists them."""
+    return tuple(row.name for row in _ROWS if any(getattr(row, trait) for trait in traits))

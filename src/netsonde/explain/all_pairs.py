@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from netsonde.explain.data import Finding, Seen
-from netsonde.figures.all_pairs_verdict import Named, Symptom, Verdict
 from netsonde.units import format_rate, format_time
+
+if TYPE_CHECKING:
+    from netsonde.figures.all_pairs_verdict import Named, Symptom, Verdict
 
 NAMED_KINDS = frozenset(
     f"{how}-{what}" for how in ("slow", "lossy") for what in ("host", "uplink", "switch", "pair")

@@ -21,7 +21,6 @@ from netsonde.explain.evidence import (
     point_in_words,
     steal_share,
 )
-from netsonde.figures.levels import groups_in
 from netsonde.records.carried import ONE_MACHINE
 from netsonde.records.data import Point, Run
 from netsonde.units import format_count, format_rate, format_time
@@ -233,9 +232,13 @@ def _nodes(run: Run, point: Point, rank: int, cpu: int) -> tuple[int, int] | Non
     facts = run.host_facts(host_of(point, rank))
     device = point.opened.get(rank, {}).get("interface")
     card = facts.get(f"interface.{device}.numa_node")
+    if not isinstance(card, int):
+        return None
+    from netsonde.figures.levels import groups_in  # late: few hosts have several nodes
+
     groups = groups_in(str(facts.get("cpu.numa_nodes", "")))
     own = next((node for node, processors in groups.items() if cpu in processors), None)
-    return None if own is None or not isinstance(card, int) else (own, card)
+    return None if own is None else (own, card)
 
 
 def processor_limits(seen: Seen) -> Iterator[Finding]:

@@ -102,8 +102,8 @@ class Rule:
     """A row of the table of rules.
 
     ``name`` is the kind of its findings, unless they say another, and their anchor in
-    docs/methods/explain.md. ``function``, as ``module.function`` of netsonde.explain, finds them. It
-    is imported for a run that has what the rule speaks of.
+    docs/methods/explain.md. ``function``, as ``module.function`` of netsonde.explain, finds them.
+    It is imported for a run that has what the rule speaks of.
     """
 
     name: str

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from netsonde.explain.data import Finding, Level, Seen
-from netsonde.figures.judgements import WORDS, Judgement, judge
 from netsonde.figures.requirements import DECISIONS, Decision, Requirement, requirements_of
 from netsonde.units import format_count
+
+if TYPE_CHECKING:
+    from netsonde.figures.judgements import Judgement
 
 KIND = "requirement-"
 """Kinds of findings on requirements begin so and end in the verdict."""
@@ -27,7 +30,12 @@ LEVELS: dict[Decision, Level] = {
 
 def requirements(seen: Seen) -> Iterator[Finding]:
     """A finding for each requirement and each verdict that it has anywhere."""
-    for requirement in requirements_of(seen.run):
+    required = requirements_of(seen.run)
+    if not required:
+        return
+    from netsonde.figures.judgements import judge  # late: few runs have requirements
+
+    for requirement in required:
         judged = judge(seen.run, seen.figures, [requirement])
         for verdict in DECISIONS:
             own = [judgement for judgement in judged if judgement.verdict == verdict]
@@ -38,6 +46,8 @@ def requirements(seen: Seen) -> Iterator[Finding]:
 def _finding(
     seen: Seen, requirement: Requirement, verdict: Decision, own: Sequence[Judgement], all_of: int
 ) -> Finding:
+    from netsonde.figures.judgements import WORDS
+
     points = tuple(point for judgement in own for point in judgement.points)
     return Finding(
         LEVELS[verdict],

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
-from netsonde.figures.simulated import chances_of, event_runs
 from netsonde.records.data import Run
 
 _DROPPED = (
@@ -71,6 +70,8 @@ def _sent_again(maker: Maker) -> list[Figure]:
 
 def _chances(maker: Maker) -> list[Figure]:
     """c, 1 - a and f of Eqs. (4.11)-(4.13), as of a simulation."""
+    from netsonde.figures.simulated import chances_of, event_runs
+
     chances = chances_of(maker.point.batches)
     if chances is None:
         return []
@@ -86,6 +87,8 @@ def _chances(maker: Maker) -> list[Figure]:
 def event_strings(run: Run) -> list[str]:
     """Of each sender in each batch of a run, as ``P^6 N TO^2``: what ``netsonde model estimate``
     takes."""
+    from netsonde.figures.simulated import event_runs
+
     return [
         " ".join(one.event if one.count == 1 else f"{one.event}^{one.count}" for one in runs)
         for point in run.points

@@ -18,7 +18,6 @@ from netsonde.catalogue.point import AllPairs
 from netsonde.catalogue.test import Test
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import FigureKey, key_of, labels_of
-from netsonde.figures.sweeps import of_all_launches
 from netsonde.records.data import Point
 from netsonde.stats.quantiles import quantile_interval
 from netsonde.units import format_count
@@ -327,6 +326,8 @@ def of_no_point(figures: Iterable[Figure], known: Set[str]) -> dict[FigureKey, M
     for figure in figures:
         if figure.point in known:
             continue
+        from netsonde.figures.sweeps import of_all_launches  # late: few runs have sweeps
+
         name, launch = of_all_launches(figure.point)
         own = (("label", json.dumps(name)),)
         key = FigureKey(figure.transport, figure.test, figure.operation, 0, own, figure.name)

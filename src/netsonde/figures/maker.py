@@ -160,16 +160,17 @@ def _resolved(
 MAKERS: Behind[Callable[[Maker], list[Figure]]] = Behind(
     TESTS,
     {
-        "netsonde.figures.all_pairs": ("all_pairs",),
-        "netsonde.figures.bounds": ("bounds", "protection"),
-        "netsonde.figures.costs": ("send-series", "overheads", "bisection", "bursts"),
-        "netsonde.figures.every_pair": ("all-pairs",),
-        "netsonde.figures.mpi_figures": ("collective", "clock"),
+        "netsonde.figures.all_pairs": names_of("is_round"),
+        "netsonde.figures.bounds": names_of("is_bounds"),
+        "netsonde.figures.costs": names_of("is_of_costs", "grows", "overflows"),
+        "netsonde.figures.every_pair": names_of("is_all_pairs"),
+        "netsonde.figures.mpi_figures": names_of("is_operation", "compares_clocks"),
         "netsonde.figures.pattern_figures": (
-            *(*STREAM_PATTERNS, *names_of("is_whole"), "incast", "victim"),
+            *STREAM_PATTERNS,
+            *names_of("is_whole", "has_rounds", "has_victim"),
         ),
-        "netsonde.figures.simulated": ("simulation",),
-        "netsonde.figures.threads": ("threads",),
+        "netsonde.figures.simulated": names_of("is_simulated"),
+        "netsonde.figures.threads": names_of("has_threads"),
     },
 )
 """By test, the figures of a point with batches, each function registered in its own file. Those of

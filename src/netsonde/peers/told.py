@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.catalogue.point import Streams
-from netsonde.peers.mpi_told import mpi_told
 from netsonde.peers.said import Told, tell, what_remains
 from netsonde.peers.techniques import (
     NETPIPE_TRIALS,
@@ -29,6 +28,8 @@ def told(point: Point) -> list[Told]:
     if tool is None or not point.batches:
         return []
     if point.carrier.has_ranks:
+        from netsonde.peers.mpi_told import mpi_told
+
         return mpi_told(point)
     maker = _MAKERS.get((tool, point.test))
     return list(maker(point)) if maker is not None else []

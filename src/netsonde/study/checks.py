@@ -15,7 +15,6 @@ import numpy as np
 
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.within import MEMORY
-from netsonde.figures.every_pair import pair_times
 from netsonde.figures.flow_figures import UNAUTHENTIC
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_link, expected_wire_tcp, expected_wire_udp
@@ -189,6 +188,8 @@ def _of_first_host(point: Point) -> tuple[list[EndData], int]:
     """Of all pairs: what the first host's counters were before and after each batch, as an end, and
     the bytes that this host sent to others: one message in each round trip that it has a part
     in."""
+    from netsonde.figures.every_pair import pair_times
+
     first = next(batch.ends[0].host for batch in point.batches if 0 in batch.ends)
     own = [[end for end in b.ends.values() if end.host == first] for b in point.batches]
     trips = sum(

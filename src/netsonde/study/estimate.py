@@ -14,7 +14,6 @@ from netsonde.catalogue.point import AllPairs, EveryPair, Streams, Threads
 from netsonde.catalogue.test import Test
 from netsonde.patterns import flows_of
 from netsonde.study.all_pairs import LOOPBACK_HOSTS, round_estimate
-from netsonde.study.every_pair import every_pair_estimate
 from netsonde.study.plan import (
     BATCH_NS,
     SCOUT_NS,
@@ -97,6 +96,8 @@ def estimate_of(spec: StudySpec, point: PlannedPoint) -> Estimate:
     if isinstance(point.spec, AllPairs):
         return Estimate(*round_estimate(point.spec, rate))
     if isinstance(point.spec, EveryPair):
+        from netsonde.study.every_pair import every_pair_estimate
+
         each_ns = SLOWEST_NS + _bytes_ns(2 * _on_wire(point), rate)
         lasting_ns, trips = every_pair_estimate(point.spec, each_ns)
         return Estimate(lasting_ns + start_ns, round(2 * _on_wire(point) * trips))

@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from netsonde.catalogue.test import TESTS
 from netsonde.launch.rounds import AnySession
-from netsonde.study import (  # noqa: F401  each registers what measures its tests
-    all_pairs_measure,
-    among_many,
-    bounds,
-    costs,
-    every_pair,
-    paced,
-    program,
-    repetitions,
-    streams,
-)
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.series import MEASURERS, Ending, KeepBatch
 

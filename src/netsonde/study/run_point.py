@@ -8,17 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import HostError, StorageError, UnsupportedError
-from netsonde.lab.links import HOST_DEVICE
-from netsonde.launch.rounds import AnySession, RoundSession
 from netsonde.launch.session import Session
 from netsonde.records.data import ALL_PAIRS, Point
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import write_manifest
-from netsonde.study.all_pairs_measure import checks_of_round
 from netsonde.study.checks import check_point
 from netsonde.study.measure import measure_point
 from netsonde.study.plan import PlannedPoint, job_of
@@ -26,6 +23,9 @@ from netsonde.study.series import Ending
 from netsonde.study.sessions import list_of, note_facts
 from netsonde.study.spec import StudySpec
 from netsonde.study.testbed import Testbed
+
+if TYPE_CHECKING:
+    from netsonde.launch.rounds import AnySession
 
 SIGNAL_GRACE_S = 0.2
 """A batch system ends the workers and netsonde with one signal: its own is awaited for so long
@@ -128,7 +128,7 @@ class PointRunner:
             self._note_facts(session, planned)
             begin()
             ending = measure_point(session, planned, keep)
-            told = self._checks_of(session, ending)
+            told = self._checks_of(planned, session, ending)
             return Attempt(planned, number, session.opened, ending, told=told)
         except HostError as error:
             if session is not None:
@@ -173,9 +173,15 @@ class PointRunner:
             time_utc=now_utc(),
         )
 
-    def _checks_of(self, session: AnySession, ending: Ending) -> dict[str, Any]:
-        if not isinstance(session, RoundSession):
+    def _checks_of(
+        self, planned: PlannedPoint, session: AnySession, ending: Ending
+    ) -> dict[str, Any]:
+        if not planned.kind.is_round:
             return {}
+        from netsonde.launch.rounds import RoundSession
+        from netsonde.study.all_pairs_measure import checks_of_round
+
+        assert isinstance(session, RoundSession)
         return checks_of_round(session, ending.batches, self._manifest[ALL_PAIRS]["hosts"])
 
     def _note_facts(self, session: AnySession, planned: PlannedPoint) -> None:
@@ -205,4 +211,8 @@ class PointRunner:
 
     def _is_set_by_us(self, fact: str) -> bool:
         """No fact of a host: every point says which MTU it had."""
-        return bool(self._spec.mtus) and fact == f"interface.{HOST_DEVICE}.mtu"
+        if not self._spec.mtus:
+            return False
+        from netsonde.lab.links import HOST_DEVICE  # late, with the labs, whose links have one
+
+        return fact == f"interface.{HOST_DEVICE}.mtu"

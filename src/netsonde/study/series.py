@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from netsonde.catalogue.behind import Behind
 from netsonde.catalogue.point import PointSpec
-from netsonde.catalogue.test import TESTS
+from netsonde.catalogue.test import TESTS, names_of
 from netsonde.launch.session import Session
 from netsonde.limits import limit_s
+from netsonde.patterns import STREAM_PATTERNS
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.study.plan import SETTLE_NS, PlannedPoint
@@ -41,7 +42,25 @@ class Ending:
     batches: list[Batch]
 
 
-MEASURERS: Behind[Callable[[Any, PlannedPoint, KeepBatch], Ending]] = Behind(TESTS)
+MEASURERS: Behind[Callable[[Any, PlannedPoint, KeepBatch], Ending]] = Behind(
+    TESTS,
+    {
+        "netsonde.study.all_pairs_measure": names_of("is_round"),
+        "netsonde.study.among_many": names_of("grows", "overflows"),
+        "netsonde.study.bounds": names_of("is_bounds"),
+        "netsonde.study.costs": names_of("is_of_costs"),
+        "netsonde.study.every_pair": names_of("is_all_pairs"),
+        "netsonde.study.paced": names_of("is_open_loop", "has_rounds", "has_victim"),
+        "netsonde.study.program": names_of("is_program"),
+        "netsonde.study.repetitions": names_of(
+            "is_round_trip", "is_operation", "has_threads", "compares_clocks"
+        ),
+        "netsonde.study.streams": (
+            *STREAM_PATTERNS,
+            *names_of("is_stream", "is_whole", "is_unanswered"),
+        ),
+    },
+)
 """By test, what measures a point over an open session that fits it; every batch's records are given
 to the last argument first. They raise HostError where an end fails; what was kept stays kept."""
 
