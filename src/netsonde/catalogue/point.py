@@ -23,7 +23,7 @@ Scalar = bool | int | float | str
 SpecType = TypeVar("SpecType", bound="PointSpec")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Stored):
     """Options of the connection: those that netsonde itself asks for by name; the others only the
     workers know. ``busy`` is the hosts' other work, ``mtu`` of the links, bytes."""
@@ -55,7 +55,7 @@ class Options(Stored):
         return any(b is not None for b in (self.buffer, self.receive_buffer, self.target_buffer))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PointSpec(Stored):
     """What a point of any family may have.
 
@@ -130,7 +130,7 @@ class PointSpec(Stored):
         return {key: written[key] for key in ASKED if key in written}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RoundTrips(PointSpec):
     """A message there and back, one at a time. ``echo`` is what the target sends back: other memory
     than the message came into; None for the same."""
@@ -138,7 +138,7 @@ class RoundTrips(PointSpec):
     echo: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Streams(PointSpec):
     """As much as goes. ``outstanding``: messages of MPI on their way at once. ``omit_ns``: a first
     part that iperf3's figures leave out."""
@@ -147,38 +147,38 @@ class Streams(PointSpec):
     omit_ns: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OpenLoop(PointSpec):
     """Messages at fixed times: a share of what the path answers."""
 
     load_ratio: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Generated(PointSpec):
     """Traffic that nobody answers."""
 
     port: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Bounds(PointSpec):
     """What limits a transport, beside messages."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Pattern(PointSpec):
     """Flows between many hosts: the first so many of those that are named, None for all."""
 
     hosts: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Costs(PointSpec):
     """What a message costs its hosts."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EveryPair(PointSpec):
     """Round trips of each of ``hosts`` with each, itself too. ``pairs``: isolated, where no host is
     in two pairs at a time, or together, all at once; None for both."""
@@ -187,7 +187,7 @@ class EveryPair(PointSpec):
     pairs: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AskedSchedule(Stored):
     """One of our schedules, as ranks are asked for it: ``family/name``, and what it has a use
     for."""
@@ -201,7 +201,7 @@ class AskedSchedule(Stored):
     remap: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Collective(PointSpec):
     """An operation of MPI. ``schedule`` is that of ours which does it, as ranks are asked for it,
     ``library_algorithm`` the library's that it is told to take; neither: the library's own way.
@@ -255,14 +255,14 @@ class Collective(PointSpec):
         return self.datatype or USUAL_DATATYPE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ClockReadings(PointSpec):
     """Clocks compared."""
 
     clocks: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Threads(PointSpec):
     """Round trips of several threads."""
 
@@ -272,7 +272,7 @@ class Threads(PointSpec):
     echo: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProgramFigure(Stored):
     """A number in a program's output, by a regular expression with one group around it."""
 
@@ -281,7 +281,7 @@ class ProgramFigure(Stored):
     better: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Program(PointSpec):
     """Runs of a user's own program at ``where``, an end; ``message_bytes`` is 0 where it has no
     sizes."""
@@ -300,7 +300,7 @@ class Program(PointSpec):
         return f"{self.name} at the {self.where}{of}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AllPairs(PointSpec):
     """A round in which all hosts meet in pairs: ``round`` of a tournament, or ``pairs`` that are
     given one by one. ``steps`` are what each batch measures, and from which end; ``at_once`` is how
@@ -330,7 +330,7 @@ class AllPairs(PointSpec):
         return (self.round or 0) + 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Simulation(PointSpec):
     """A simulated cluster. ``swept`` are the scenario's keys that tell it from others,
     ``leaf_hosts`` how many a lowest switch has, ``buffer_packets`` those of the bottleneck.

@@ -21,9 +21,20 @@ NAMED = {"pass_number": "pass"}
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """``unknown``: keys that no field knows, and their values."""
+    """``unknown``: keys that no field knows, and their values.
+
+    Comparing and showing is the same for all: a class that says ``eq=False, repr=False`` needs no
+    code of its own for it, whose compiling every command would wait for.
+    """
 
     unknown: Mapping[str, Any] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __repr__(self) -> str:
+        values = (f"{own.name}={getattr(self, own.name)!r}" for own in fields(self))
+        return f"{type(self).__name__}({', '.join(values)})"
 
     @classmethod
     def from_json(cls: type[RecordType], content: Mapping[str, Any]) -> RecordType:
