@@ -38,6 +38,42 @@ except SystemExit:
     print(json.dumps(list(sys.modules)), file=sys.stderr)
 """
 
+UNTIL_ANSWERED = """
+import json, sys
+sys.argv[0] = "netsonde"
+from netsonde.cli.entry import main
+class Watched:
+    def __init__(self, stream):
+        self._stream = stream
+    def write(self, text):
+        if "Run:" in text:
+            print(json.dumps(list(sys.modules)), file=sys.stderr)
+        return self._stream.write(text)
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+sys.stdout = Watched(sys.stdout)
+main()
+"""
+"""Tells the modules that are there when the last word of the answer is said."""
+NOT_FOR_AN_ANSWER = {
+    *("polars", "duckdb", "jinja2", "matplotlib", "scipy", "ClusterShell", "cryptography"),
+    *("netsonde.lab", "netsonde.schedules", "netsonde.simulate", "netsonde.compare"),
+    *("netsonde.launch.flux", "netsonde.launch.paired"),
+    *("netsonde.report.page", "netsonde.report.plot", "netsonde.model.platform"),
+    *("netsonde.study.all_pairs_run", "netsonde.figures.all_pairs_verdict"),
+    *("netsonde.figures.costs", "netsonde.figures.simulated", "netsonde.figures.pattern_figures"),
+    *("netsonde.explain.patterns", "netsonde.explain.simulated_windows"),
+}
+NOT_WITHOUT_RANKS = {
+    *(
+        "netsonde.launch.slurm",
+        "netsonde.launch.mpi",
+        "netsonde.peers.mpi_told",
+        "netsonde.figures.mpi_figures",
+    ),
+    *("netsonde.figures.rank_growth", "netsonde.figures.recurrence", "netsonde.explain.mpi_ranks"),
+}
+
 
 def names(made: typer.Typer) -> set[str]:
     return set(typer.main.get_command(made).commands)  # type: ignore[attr-defined]
@@ -91,6 +127,31 @@ def test_a_usual_measurement_needs_no_library_of_statistics(words: str, tmp_path
     modules = set(json.loads(said.stderr.splitlines()[-1]))
     assert "netsonde.figures.compute" in modules
     assert modules & {"scipy.special", "scipy.fft", "scipy.stats", "netsonde.report.page"} == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "most", "without"),
+    [
+        ("udp local latency --sizes 64 --count 100", 250, NOT_FOR_AN_ANSWER | NOT_WITHOUT_RANKS),
+        ("tcp local stream --time 100ms", 250, NOT_FOR_AN_ANSWER | NOT_WITHOUT_RANKS),
+        ("mpi latency -n 2 --sizes 64 --count 100", 275, NOT_FOR_AN_ANSWER),
+    ],
+)
+def test_an_answer_waits_for_no_module_that_only_other_runs_need(
+    words: str, most: int, without: set[str], tmp_path: Path
+) -> None:
+    """From Enter to the answer, half of the CPU time is imports, and every class of rows takes half
+    a millisecond of it. Modules can be counted on a busy machine."""
+    said = subprocess.run(
+        [sys.executable, "-c", UNTIL_ANSWERED, *words.split(), "--out", str(tmp_path)],
+        capture_output=True, text=True, check=True, timeout=110,
+    )  # fmt: skip
+    (listed,) = (line for line in said.stderr.splitlines() if line.startswith("["))
+    modules = set(json.loads(listed))
+    assert "netsonde.report.terminal" in modules
+    assert modules & without == set()
+    own = sum(name.split(".")[0] == "netsonde" for name in modules)
+    assert own < most
 
 
 @pytest.mark.parametrize(

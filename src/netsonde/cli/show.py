@@ -25,7 +25,6 @@ from netsonde.explain.requirements import FAILING_KINDS
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.table_files import write_table_files
-from netsonde.peers.told import told
 from netsonde.records.rundir import STUDY_NAME, open_run, read_manifest
 from netsonde.report.terminal import print_summary
 from netsonde.study.execute import Outcome, resume_study, start_study
@@ -150,6 +149,8 @@ def show_run(
 
         write_report(run, figures, findings, directory)
     if as_json:
+        from netsonde.peers.told import told
+
         document = {
             "run": str(directory),
             "origin": run.origin,

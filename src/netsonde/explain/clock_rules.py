@@ -8,7 +8,6 @@ from typing import Any
 
 from netsonde.explain.data import Finding, Level, Seen
 from netsonde.explain.evidence import ids_of, point_in_words
-from netsonde.figures.clock_quality import clock_quality, is_by_wtime
 from netsonde.figures.data import Figure
 from netsonde.figures.throughput import target_elapsed_ns
 from netsonde.figures.timers import Agreement, agreement, step_ns, timers_of
@@ -117,6 +116,8 @@ def _listed(names: list[str]) -> str:
 
 def clocks_without_values(seen: Seen) -> Iterator[Finding]:
     """Points of test ``clock`` that compared nothing, and what would."""
+    from netsonde.figures.clock_quality import clock_quality
+
     found = [
         (point, *_why(point.batches[0]))
         for point in seen.run.where(lambda p: p.kind.compares_clocks)
@@ -142,6 +143,8 @@ def _why(batch: Batch) -> tuple[str, str]:
     """The reason, and what to do about it."""
     if len(batch.ends) < 2:
         return "There is one rank, and its clock is the measure of all.", "Take -n 2 or more."
+    from netsonde.figures.clock_quality import is_by_wtime
+
     if is_by_wtime(batch):
         return (
             "No rank but one read MPI_Wtime beside its own clock.",

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 
 from netsonde.catalogue.test import TESTS, Test
 from netsonde.catalogue.transport import TRANSPORTS, Transport
+from netsonde.experiments import BASE_LABEL
 from netsonde.explain.data import Need, Seen
 from netsonde.explain.evidence import tcp_streams
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.records.counted import any_begins
-from netsonde.records.data import EndData, Point
+from netsonde.records.data import EndData, Point, Run
 from netsonde.records.timer import is_taken_off
 
 
@@ -63,6 +64,10 @@ def _has_round_trips(seen: Seen) -> bool:
     )
 
 
+def _has_sizes(run: Run) -> bool:
+    return len({p.message_bytes for p in run.points if p.kind.is_round_trip}) > 1
+
+
 def _has_numa(seen: Seen) -> bool:
     hosts = (seen.run.manifest.get("hosts") or {}).values()
     return any(name.endswith(".numa_node") for facts in hosts for name in facts)
@@ -94,6 +99,17 @@ KERNEL_TRACE = Need(
     lambda seen: any(p.spec.chosen.depth for p in seen.run.points),
     is_subject=True,
 )
+KERNEL_TIMES = Need(
+    "a point measured with --kernel-times",
+    lambda seen: any(p.spec.chosen.kernel_times for p in seen.run.points),
+    is_subject=True,
+)
+EXPERIMENTS = Need(
+    "experiments, as `netsonde explain --probe` makes them",
+    lambda seen: any(point.label == BASE_LABEL for point in seen.run.points),
+    is_subject=True,
+)
+SIZES = Need("round trips of several sizes", lambda seen: _has_sizes(seen.run), is_subject=True)
 LINK_RATE = Need(
     "the rate of the link, as it was set or as both cards state it",
     lambda seen: any(link_rate_bit_per_s(seen.run, p) for p in seen.run.points if p.batches),
@@ -126,6 +142,7 @@ RANKS_CLOCKS = points_of(lambda test: test.compares_clocks, lambda carrier: carr
 COLLECTIVE = points_of(lambda test: test.is_operation, lambda carrier: carrier.has_ranks)
 SIMULATED = points_of(lambda test: test.is_simulated)
 ROUNDS = points_of(lambda test: test.is_round)
+THREADS = points_of(lambda test: test.has_threads)
 TAKEN_OFF = Need(
     "times without what a reading of the timer takes",
     lambda seen: any(is_taken_off(point) for point in seen.run.points if point.batches),

@@ -39,7 +39,7 @@ VALIDITY: tuple[Rule, ...] = (
     Rule("route-not-taken", "task_rules.route_not_taken", (needs.TASKS,)),
 )
 CAUSES: tuple[Rule, ...] = (
-    Rule("experiments", "probe.experiments"),
+    Rule("experiments", "probe.experiments", (needs.EXPERIMENTS,)),
     Rule("same-processor", "cpu_rules.same_processor", (needs.FACTS,)),
     Rule("stopped-worker", "withheld_rules.stopped_workers", (needs.STOPS,)),
     Rule("cpu-quota", "withheld_rules.held_by_quota", (needs.THROTTLING,)),
@@ -89,7 +89,7 @@ CAUSES: tuple[Rule, ...] = (
     Rule("timeouts-with-ranks", "rank_growth.time_outs_with_ranks", (needs.COLLECTIVE,)),
     Rule("varying-way", "varying_ways.varying_way", (needs.ROUND_TRIPS, needs.WAITS), "likely"),
     Rule("crowded-ranks", "mpi_ranks.more_than_processors", (needs.COLLECTIVE,)),
-    Rule("threads", "threads.threads_together", (needs.RANKS,)),
+    Rule("threads", "threads.threads_together", (needs.THREADS,)),
     Rule("outliers-again", "recurrence.outliers_again", (needs.COLLECTIVE,)),
     Rule("slowest-partner", "partners.slowest_partner", (needs.RANKS,)),
     Rule("uplinks", "partners.uplinks_limit", (needs.RANKS,), "likely"),
@@ -120,7 +120,7 @@ SYMPTOMS: tuple[Rule, ...] = (
     Rule("ends-agree", "rate_rules.ends_agree", (needs.STREAM,)),
     Rule("counters-exact", "counter_rules.counters_exact", (needs.INTERFACE,)),
     Rule("short-for-the-clock", "clock_rules.short_for_the_clock", (needs.FACTS,)),
-    Rule("sweeps", "sweeps.sweep_findings", (needs.ROUND_TRIPS,), "likely"),
+    Rule("sweeps", "sweeps.sweep_findings", (needs.SIZES,), "likely"),
     Rule("all-alike", "all_pairs.all_alike", (needs.ROUNDS,), "likely"),
 )
 CIRCUMSTANCES: tuple[Rule, ...] = (
@@ -130,7 +130,7 @@ CIRCUMSTANCES: tuple[Rule, ...] = (
     Rule("route-of-daemons", "task_rules.route_of_daemons", (needs.TASKS,), "likely"),
     Rule("best-of-swept", "simulated_sweeps.best_of_swept", (needs.SIMULATED,)),
     Rule("size-breaks", "protocols.breaks_over_sizes", (needs.COLLECTIVE,), "likely"),
-    Rule("kernel-times", "kernel_trace_rules.kernel_times", (needs.ROUND_TRIPS,)),
+    Rule("kernel-times", "kernel_trace_rules.kernel_times", (needs.KERNEL_TIMES,)),
     Rule("retransmits", "loss_rules.retransmits", (needs.CONNECTION,)),
     Rule("saturated", "cpu_rules.saturated", (needs.STREAM, needs.PROCESSORS), "possible"),
     Rule("several-modes", "mode_rules.several_modes", (needs.ROUND_TRIPS,)),

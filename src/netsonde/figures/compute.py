@@ -26,7 +26,6 @@ from netsonde.figures.frames import frame_figures
 from netsonde.figures.kernel_trace import kernel_trace_figures
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.maker import MAKERS, Maker
-from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.packet_figures import packet_figures
 from netsonde.figures.processor import host_time_figures, processor_s_per_gbyte
 from netsonde.figures.stages import PARTS, has_stages, stages_of
@@ -35,8 +34,6 @@ from netsonde.figures.throughput import (
     stream_rates_bit_per_s,
 )
 from netsonde.figures.timers import timer_figures
-from netsonde.peers.said import METHODS
-from netsonde.peers.told import told
 from netsonde.records.data import Batch, EndData, Point, Run
 from netsonde.stats.datagrams import (
     delay_variation_ns,
@@ -144,6 +141,11 @@ def figures_of_point(point: Point) -> list[Figure]:
 
 def _of_other_tools(maker: Maker) -> list[Figure]:
     point = maker.point
+    if point.spec.like is None and point.imported is None:
+        return []
+    from netsonde.peers.said import METHODS
+    from netsonde.peers.told import told
+
     method = METHODS.get(point.spec.like or "", "")
     figures = [maker.figure(t.name, t.value, t.samples, method=method) for t in told(point)]
     if point.imported is None:
@@ -243,6 +245,8 @@ def _one_way(maker: Maker) -> list[Figure]:
     """Delays by one clock; what the clocks are uncertain by widens every interval."""
     if maker.point.spec.streams is not None or maker.point.carrier.has_ranks:
         return []
+    from netsonde.figures.one_way import one_way_delays
+
     found = one_way_delays(maker.point.batches)
     if found is None:
         return []

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from netsonde.catalogue.test import TESTS
-from netsonde.launch.rounds import AnySession
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.series import MEASURERS, Ending, KeepBatch
+
+if TYPE_CHECKING:
+    from netsonde.launch.rounds import AnySession
 
 _MISSING = MEASURERS.missing(name for name, row in TESTS.items() if not row.is_simulated)
 if _MISSING:

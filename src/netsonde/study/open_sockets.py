@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netsonde.catalogue.behind import Behind
 from netsonde.catalogue.option import End
@@ -13,17 +13,15 @@ from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.point import EveryPair, Generated, Pattern, Program
 from netsonde.catalogue.transport import Ends
 from netsonde.errors import HostError
-from netsonde.launch.alone import open_alone
-from netsonde.launch.flows import Gate, open_flows
-from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import open_pair
-from netsonde.launch.program import open_program
 from netsonde.launch.session import Session
-from netsonde.launch.tasks import open_task_flows, open_tasks
 from netsonde.patterns import flows_of
 from netsonde.study.plan import PlannedPoint
+
+if TYPE_CHECKING:
+    from netsonde.launch.flows import Gate
 
 
 @dataclass(frozen=True)
@@ -51,12 +49,16 @@ def open_sockets(hosts: EndHosts, point: PlannedPoint) -> Session:
 
 @OPENERS.of("OTHERWISE")
 def _open_program(hosts: EndHosts, point: PlannedPoint) -> Session:
+    from netsonde.launch.program import open_program
+
     where = point.spec.of(Program).where
     return open_program(hosts.origin if where == "origin" else hosts.target, hosts.family)
 
 
 @OPENERS.of("ALONE")
 def _open_alone(hosts: EndHosts, point: PlannedPoint) -> Session:
+    from netsonde.launch.alone import open_alone
+
     options, _ = _options(hosts, point)
     return open_alone(
         hosts.origin, hosts.target, point.transport, family=hosts.family, options=options
@@ -65,6 +67,8 @@ def _open_alone(hosts: EndHosts, point: PlannedPoint) -> Session:
 
 @OPENERS.of("TASKS")
 def _open_tasks(hosts: EndHosts, point: PlannedPoint) -> Session:
+    from netsonde.launch.tasks import open_task_flows, open_tasks
+
     chosen = _chosen(hosts, point)
     if _has_flows(point):
         return open_task_flows(_flows(hosts, point), point.transport, **chosen)
@@ -75,6 +79,8 @@ def _open_tasks(hosts: EndHosts, point: PlannedPoint) -> Session:
 def _open_pairs(hosts: EndHosts, point: PlannedPoint) -> Session:
     chosen = _chosen(hosts, point)
     if point.kind.is_unanswered:
+        from netsonde.launch.generator import open_generator
+
         address = target_address(hosts.origin, hosts.target, hosts.family)
         port = point.spec.of(Generated).port
         return open_generator(
@@ -86,6 +92,8 @@ def _open_pairs(hosts: EndHosts, point: PlannedPoint) -> Session:
             transport=point.transport,
         )
     if _has_flows(point):
+        from netsonde.launch.flows import open_flows
+
         return open_flows(_flows(hosts, point), point.transport, gate=hosts.gate, **chosen)
     return open_pair(hosts.origin, hosts.target, point.transport, **chosen)
 
