@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 Value = int | float | str
@@ -48,6 +47,8 @@ class PublishedTable:
 @cache
 def content_of(package: str, file: str) -> dict[str, Any]:
     """All that such a file has."""
+    from importlib import resources  # late, as in tables.py
+
     return tomllib.loads(resources.files(package).joinpath(file).read_text(encoding="utf-8"))
 
 

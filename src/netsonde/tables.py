@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -118,6 +117,8 @@ def read_toml_text(
 
 def presets_of(package: str, but: str) -> dict[str, str]:
     """The texts that come with a package of ours by name, but for that of one file."""
+    from importlib import resources  # late: every command imports this module
+
     return {
         entry.name.removesuffix(".toml"): entry.read_text()
         for entry in (resources.files(package) / "presets").iterdir()

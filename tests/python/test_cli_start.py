@@ -191,7 +191,7 @@ def test_a_shell_completes_without_what_measures(
 
 @pytest.mark.parametrize(
     ("argument", "most", "without"),
-    [("--help", 400, LIBRARIES), ("--version", 200, {"rich", *LIBRARIES})],
+    [("--help", 360, LIBRARIES), ("--version", 180, {"rich", *LIBRARIES})],
 )
 def test_a_question_that_measures_nothing_imports_next_to_nothing(
     argument: str, most: int, without: set[str]
