@@ -89,12 +89,13 @@ class Seen:
 class Need:
     """What a rule cannot do without, in words that complete "it lacks", and whether it is there.
 
-    ``is_subject``: it is what the rule speaks of, so that it finds nothing in a run without.
+    ``may_speak``: whether a run has what rules with this need speak of, so that they find nothing
+    in a run without; less than the need, as points that another tool measured have no batches.
     """
 
     words: str
     is_met: Callable[[Seen], bool]
-    is_subject: bool = False
+    may_speak: Callable[[Seen], bool] = lambda _: True
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Rule:
 
     def find(self, seen: Seen) -> Iterable[Finding]:
         """What it finds; nothing in a run without what it speaks of."""
-        if any(need.is_subject and not need.is_met(seen) for need in self.needs):
+        if not all(need.may_speak(seen) for need in self.needs):
             return ()
         module, _, name = self.function.partition(".")
         found: Iterable[Finding] = getattr(import_module(f"netsonde.explain.{module}"), name)(seen)

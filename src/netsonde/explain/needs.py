@@ -24,15 +24,21 @@ def points_of(
     titles = [t.title for t in TRANSPORTS.values() if transports and transports(t)]
     over = f" over {' or '.join(titles)}" if titles else ""
 
-    def is_met(seen: Seen) -> bool:
-        return any(
-            (tests is None or tests(point.kind))
-            and (transports is None or transports(point.carrier))
-            for point in seen.run.points
-            if point.batches
+    def is_meant(point: Point) -> bool:
+        return (tests is None or tests(point.kind)) and (
+            transports is None or transports(point.carrier)
         )
 
-    return Need(f"a measured {what}{over}", is_met, is_subject=True)
+    return Need(
+        f"a measured {what}{over}",
+        lambda seen: any(is_meant(point) for point in seen.run.points if point.batches),
+        lambda seen: any(is_meant(point) for point in seen.run.points),
+    )
+
+
+def subject(words: str, is_there: Callable[[Seen], bool]) -> Need:
+    """What a rule speaks of: it finds nothing in a run without."""
+    return Need(words, is_there, is_there)
 
 
 def _first_ends(seen: Seen) -> Iterator[tuple[Point, EndData]]:
@@ -89,27 +95,23 @@ QUEUES = counters("qdisc.", "the queueing disciplines' counters around batches")
 INTERRUPTS = counters("interrupt.", "interrupts by device around batches")
 
 
-EVENTS = Need(
+EVENTS = subject(
     "events inside the hosts, each with its time (--kernel-trace)",
     lambda seen: any("event_kind" in end.series for _, end in _first_ends(seen)),
-    is_subject=True,
 )
-KERNEL_TRACE = Need(
+KERNEL_TRACE = subject(
     "a point measured with --kernel-trace",
     lambda seen: any(p.spec.chosen.depth for p in seen.run.points),
-    is_subject=True,
 )
-KERNEL_TIMES = Need(
+KERNEL_TIMES = subject(
     "a point measured with --kernel-times",
     lambda seen: any(p.spec.chosen.kernel_times for p in seen.run.points),
-    is_subject=True,
 )
-EXPERIMENTS = Need(
+EXPERIMENTS = subject(
     "experiments, as `netsonde explain --probe` makes them",
     lambda seen: any(point.label == BASE_LABEL for point in seen.run.points),
-    is_subject=True,
 )
-SIZES = Need("round trips of several sizes", lambda seen: _has_sizes(seen.run), is_subject=True)
+SIZES = subject("round trips of several sizes", lambda seen: _has_sizes(seen.run))
 LINK_RATE = Need(
     "the rate of the link, as it was set or as both cards state it",
     lambda seen: any(link_rate_bit_per_s(seen.run, p) for p in seen.run.points if p.batches),
@@ -143,8 +145,7 @@ COLLECTIVE = points_of(lambda test: test.is_operation, lambda carrier: carrier.h
 SIMULATED = points_of(lambda test: test.is_simulated)
 ROUNDS = points_of(lambda test: test.is_round)
 THREADS = points_of(lambda test: test.has_threads)
-TAKEN_OFF = Need(
+TAKEN_OFF = subject(
     "times without what a reading of the timer takes",
     lambda seen: any(is_taken_off(point) for point in seen.run.points if point.batches),
-    is_subject=True,
 )

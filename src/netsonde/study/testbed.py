@@ -227,13 +227,13 @@ class Testbed:
 
     def _give_work(self, point: PlannedPoint) -> None:
         """The hosts' other work, from now until this point is checked or the next one begins."""
-        from netsonde.launch.busy_hosts import BusyHosts
-
         self._end_work()
         asked = point.spec.chosen.busy
         work = parse_busy(asked) if asked is not None else None
         if work is None:
             return
+        from netsonde.launch.busy_hosts import BusyHosts
+
         hosts = self._hosts_of(work.end, point)
         self._busy = BusyHosts(hosts, work, WORK_LEAST_S + 10 * longest_ns(point) / 1e9)
 
