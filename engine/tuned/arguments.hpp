@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,10 @@ struct Blocks {
     [[nodiscard]] bool is_in_place() const { return memory == MPI_IN_PLACE; }
     [[nodiscard]] bool is_usual() const { return type != MPI_DATATYPE_NULL; }
     [[nodiscard]] std::int64_t bytes(int rank) const { return counts[rank] * size_of(type); }
+    [[nodiscard]] std::int64_t all_bytes(int ranks) const {
+        const std::int64_t all = std::accumulate(counts, counts + ranks, std::int64_t{0});
+        return all == 0 ? 0 : all * size_of(type);
+    }
     [[nodiscard]] Part part(int rank) const {
         const std::int64_t before = places[rank];
         return {memory_at(memory, before == 0 ? 0 : before * facts_of(type).extent), counts[rank],
@@ -74,6 +79,13 @@ struct TypedBlocks {
     [[nodiscard]] static bool is_usual() { return true; }
     [[nodiscard]] std::int64_t bytes(int rank) const {
         return counts[rank] == 0 ? 0 : counts[rank] * size_of(types[rank]);
+    }
+    [[nodiscard]] std::int64_t all_bytes(int ranks) const {
+        std::int64_t all = 0;
+        for (int rank = 0; rank < ranks; ++rank) {
+            all += bytes(rank);
+        }
+        return all;
     }
     [[nodiscard]] Part part(int rank) const {
         const MPI_Datatype type = counts[rank] == 0 ? MPI_BYTE : types[rank];
@@ -284,6 +296,10 @@ struct Exchange : Unrooted, Moving {
     }
     [[nodiscard]] std::int64_t bytes(const Caller& /*c*/) const {
         return Many::is_even ? got.bytes(0) : 0;
+    }
+    // What the rank gives, to all.
+    [[nodiscard]] std::int64_t sent_bytes(const Caller& c) const {
+        return (given.is_in_place() ? got : given).all_bytes(c.ranks);
     }
     // Of a row and a column of pairs.
     [[nodiscard]] Sizes sizes(const Caller& c) const {

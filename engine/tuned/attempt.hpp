@@ -13,6 +13,7 @@
 #include "tuned/arguments.hpp"
 #include "tuned/background.hpp"
 #include "tuned/calls.hpp"
+#include "tuned/kind.hpp"
 #include "tuned/library.hpp"
 
 namespace sonde::tuned {
@@ -70,11 +71,7 @@ void run_now(Prepared prepared);
 [[nodiscard]] MPI_Request run_on(Prepared prepared);
 
 template <class Arguments, auto pass_on, class... A>
-int blocking(A... a) noexcept {
-    Library& library = Library::here();
-    if (!library.watches(Arguments::operation)) [[likely]] {
-        return pass_on(a...);
-    }
+int blocking_by_rules(Library& library, A... a) noexcept {
     const Arguments arguments{a...};
     try {
         if (auto prepared = prepare(library, arguments, Form::blocking)) {
@@ -88,11 +85,19 @@ int blocking(A... a) noexcept {
 }
 
 template <class Arguments, auto pass_on, class... A>
-int started(MPI_Request* request, A... a) noexcept {
+int blocking(A... a) noexcept {
     Library& library = Library::here();
     if (!library.watches(Arguments::operation)) [[likely]] {
-        return pass_on(a..., request);
+        return pass_on(a...);
     }
+    const auto by_rules = [&] { return blocking_by_rules<Arguments, pass_on>(library, a...); };
+    return library.counts() == nullptr
+               ? by_rules()
+               : timed(library, kind_of(library, Arguments{a...}, Form::blocking), by_rules);
+}
+
+template <class Arguments, auto pass_on, class... A>
+int started_by_rules(Library& library, MPI_Request* request, A... a) noexcept {
     const Arguments arguments{a...};
     try {
         if (auto prepared = prepare(library, arguments, Form::started)) {
@@ -103,6 +108,20 @@ int started(MPI_Request* request, A... a) noexcept {
         return answer_failure(arguments.communicator, std::current_exception());
     }
     return pass_on(a..., request);
+}
+
+template <class Arguments, auto pass_on, class... A>
+int started(MPI_Request* request, A... a) noexcept {
+    Library& library = Library::here();
+    if (!library.watches(Arguments::operation)) [[likely]] {
+        return pass_on(a..., request);
+    }
+    const auto by_rules = [&] {
+        return started_by_rules<Arguments, pass_on>(library, request, a...);
+    };
+    return library.counts() == nullptr
+               ? by_rules()
+               : timed(library, kind_of(library, Arguments{a...}, Form::started), by_rules);
 }
 
 } // namespace sonde::tuned

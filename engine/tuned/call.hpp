@@ -16,6 +16,7 @@ namespace sonde::tuned {
 struct Caller {
     int rank = 0;
     int ranks = 1;
+    int ranks_per_host = 0; // on the host with most; 0: they are not of one group and program
 };
 
 // The program's memory. A broadcast has its message in `given` at the root, in `got` elsewhere.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* rules_variable = "NETSONDE_RULES";
 constexpr const char* report_variable = "NETSONDE_RULES_REPORT";
+constexpr const char* calls_variable = "NETSONDE_CALLS";
 constexpr const char* threads_variable = "NETSONDE_RULES_THREADS";
 constexpr std::size_t most_said = 400;
 
@@ -74,13 +75,13 @@ int forget_group(MPI_Comm /*communicator*/, int /*keyval*/, void* value, void* /
     return MPI_SUCCESS;
 }
 
+} // namespace
+
 bool is_mpis_own(MPI_Op operation) {
     const std::array known{MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD,   MPI_LAND,   MPI_BAND,   MPI_LOR,
                            MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC, MPI_REPLACE};
     return std::find(known.begin(), known.end(), operation) != known.end();
 }
-
-} // namespace
 
 Library& Library::here() {
     // Never destroyed: MPI may call back after the end of main().
@@ -102,6 +103,7 @@ void Library::begin() noexcept {
         require(PMPI_Bcast(&reports, 1, MPI_INT, 0, MPI_COMM_WORLD));
         reports_ = reports != 0;
         read(text);
+        count_calls(rank);
     } catch (const std::exception& error) {
         watched_.fill(false);
         say(std::string("the rules are not followed: ") + error.what());
@@ -125,6 +127,26 @@ void Library::read(const std::optional<std::string>& text) {
         watched_.fill(true);
     }
     take_in(MPI_COMM_WORLD);
+}
+
+// Into the folder that is named. Programs that the program starts have ranks of the same numbers:
+// they are not counted.
+void Library::count_calls(int rank) {
+    const std::string folder = value_of(calls_variable);
+    MPI_Comm parent = MPI_COMM_NULL;
+    require(PMPI_Comm_get_parent(&parent));
+    if (folder.empty() || parent != MPI_COMM_NULL) {
+        return;
+    }
+    counts_ = std::make_unique<CallCounts>(folder, rank, static_cast<int>(hosts_.size()));
+    watched_.fill(true);
+    static_cast<void>(std::atexit([] { here().tell_counts(CallCounts::End::exit); }));
+}
+
+void Library::tell_counts(CallCounts::End end) const noexcept {
+    if (counts_) {
+        counts_->finish(end);
+    }
 }
 
 // Who is where, and what MPI can do; all ranks alike.
@@ -151,6 +173,7 @@ void Library::meet() {
 }
 
 void Library::end() noexcept {
+    tell_counts(CallCounts::End::finalize);
     try {
         background_.stop();
         if (reports_ && ways_) {
@@ -216,6 +239,7 @@ std::shared_ptr<Group> Library::make_group(MPI_Comm communicator) const {
     if (!on_a_host) {
         return std::make_shared<Group>();
     }
+    caller.ranks_per_host = *on_a_host;
     return std::make_shared<Group>(caller, FittingRules(rules_, caller.ranks, *on_a_host),
                                    most_tag_, &Library::retire);
 }

@@ -14,11 +14,15 @@
 #include <vector>
 
 #include "tuned/background.hpp"
+#include "tuned/counted.hpp"
 #include "tuned/group.hpp"
 #include "tuned/rules.hpp"
 #include "tuned/ways.hpp"
 
 namespace sonde::tuned {
+
+// Whether an operation of reductions is one of MPI's own.
+[[nodiscard]] bool is_mpis_own(MPI_Op operation);
 
 class Library {
 public:
@@ -39,6 +43,10 @@ public:
     [[nodiscard]] bool watches(Operation operation) const noexcept {
         return watched_[static_cast<std::size_t>(operation)];
     }
+    // Null where nothing is counted.
+    [[nodiscard]] CallCounts* counts() const noexcept { return counts_.get(); }
+    // Before the program's end, whatever the way: what it called is told.
+    void tell_counts(CallCounts::End end) const noexcept;
     // May throw MpiError.
     [[nodiscard]] std::shared_ptr<Group> group_of(MPI_Comm communicator);
     // After a communicator was made: one beside it, where rules may need it before a blocking call.
@@ -70,6 +78,7 @@ private:
 
     void read(const std::optional<std::string>& text);
     void meet();
+    void count_calls(int rank);
     [[nodiscard]] std::shared_ptr<Group> make_group(MPI_Comm communicator) const;
     [[nodiscard]] std::optional<int> ranks_per_host(MPI_Comm communicator, int ranks) const;
     static void retire(MPI_Comm own);
@@ -77,6 +86,7 @@ private:
     std::array<bool, operation_count> watched_{};
     std::vector<Rule> rules_;
     std::unique_ptr<Ways> ways_;
+    std::unique_ptr<CallCounts> counts_;
     std::vector<std::int64_t> hosts_; // of the world's ranks
     MPI_Group world_ = MPI_GROUP_NULL;
     int most_tag_ = 32767;

@@ -43,11 +43,7 @@ private:
 };
 
 template <class Arguments, auto pass_on, class... A>
-int persistent(MPI_Info info, MPI_Request* request, A... a) noexcept {
-    Library& library = Library::here();
-    if (!library.watches(Arguments::operation)) [[likely]] {
-        return pass_on(a..., info, request);
-    }
+int persistent_by_rules(Library& library, MPI_Info info, MPI_Request* request, A... a) noexcept {
     const Arguments arguments{a...};
     try {
         if (auto prepared = prepare(library, arguments, Form::persistent)) {
@@ -58,6 +54,20 @@ int persistent(MPI_Info info, MPI_Request* request, A... a) noexcept {
         return answer_failure(arguments.communicator, std::current_exception());
     }
     return pass_on(a..., info, request);
+}
+
+template <class Arguments, auto pass_on, class... A>
+int persistent(MPI_Info info, MPI_Request* request, A... a) noexcept {
+    Library& library = Library::here();
+    if (!library.watches(Arguments::operation)) [[likely]] {
+        return pass_on(a..., info, request);
+    }
+    const auto by_rules = [&] {
+        return persistent_by_rules<Arguments, pass_on>(library, info, request, a...);
+    };
+    return library.counts() == nullptr
+               ? by_rules()
+               : timed(library, kind_of(library, Arguments{a...}, Form::persistent), by_rules);
 }
 
 } // namespace sonde::tuned

@@ -59,6 +59,11 @@ int MPI_Finalize() {
     return PMPI_Finalize();
 }
 
+int MPI_Abort(MPI_Comm comm, int code) {
+    Library::here().tell_counts(CallCounts::End::abort);
+    return PMPI_Abort(comm, code);
+}
+
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
     return taken_in(PMPI_Comm_dup(comm, made), made);
 }

@@ -201,6 +201,12 @@ LIMITS = (
         "the algorithm counts as one that does not end there",
     ),
     Limit(
+        "program-end",
+        5,
+        "the end of an MPI program whose calls were counted for as long as it was given",
+        "it is ended by a signal",
+    ),
+    Limit(
         "mpi-settings",
         20,
         "what an MPI says of its settings",

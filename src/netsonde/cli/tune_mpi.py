@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,11 +24,13 @@ from netsonde.units import format_count, parse_duration_ns, parse_share, parse_s
 
 if TYPE_CHECKING:
     from netsonde.tuning.mpi.bench import Job
+    from netsonde.tuning.mpi.listen import Program
 
 CARRIER = "mpi"
 JOB = tuple(MPI[key] for key in ("ranks", "hosts", "ppn", "within", "mpi"))
 PLACE = tuple(MPI[key] for key in ("hosts", "within", "mpi"))
 USUAL = "alltoall,allreduce,bcast"
+USUAL_SIZES = "64..256k"
 RulesArgument = Annotated[
     Path, typer.Argument(metavar="RULES", help="A file of rules, as `tune mpi` writes it.")
 ]
@@ -37,11 +40,28 @@ RulesArgument = Annotated[
 def mpi(
     *,
     for_operations: Annotated[
-        str, typer.Option("--operations", metavar="A,B", help="Collectives to be tuned.")
-    ] = USUAL,
+        str | None,
+        typer.Option(
+            "--operations", metavar="A,B", help="Collectives to be tuned.", show_default=USUAL
+        ),
+    ] = None,
     sizes: Annotated[
-        str, typer.Option(metavar="SIZES", help="Sizes, as `netsonde mpi` has them.")
-    ] = "64..256k",
+        str | None,
+        typer.Option(
+            metavar="SIZES", help="Sizes, as `netsonde mpi` has them.", show_default=USUAL_SIZES
+        ),
+    ] = None,
+    for_program: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="'PROGRAM ARG...'",
+            help="Operations and sizes that this program calls, which is started once.",
+        ),
+    ] = None,
+    for_time: Annotated[
+        str, typer.Option("--for-time", metavar="DURATION", help="That program ends by then.")
+    ] = "10min",
     budget: Annotated[
         str, typer.Option(metavar="DURATION", help="All is measured within about so long.")
     ] = "10min",
@@ -74,7 +94,8 @@ def mpi(
     launches prove a gain; everywhere else the library chooses as before.
 
     Examples: `netsonde tune mpi -n 8 --operations alltoall --sizes 64..64k --budget 5min`,
-    `netsonde tune mpi -n 16 --hosts 'node[01-08]' --ppn 2 --mpi openmpi`
+    `netsonde tune mpi -n 16 --hosts 'node[01-08]' --ppn 2 --mpi openmpi`,
+    `netsonde tune mpi -n 16 --hosts 'node[01-08]' --ppn 2 --for './program input.txt'`
     """
     from netsonde.tuning.mpi.page import write_page  # late, with the libraries of statistics
     from netsonde.tuning.mpi.run import Asked, tune
@@ -89,14 +110,15 @@ def mpi(
     numbers = [usual_ranks(job.hosts, each)] if ranks is None else numbers_of_ranks(ranks)
     asked = Asked(
         job,
-        tuple(_operations(for_operations)),
-        tuple(_sizes(sizes)),
+        tuple(_operations(for_operations or USUAL)),
+        tuple(_sizes(sizes or USUAL_SIZES)),
         tuple(numbers),
         tuple(each),
         parse_duration_ns(budget),
         parse_share(least_gain, "least-gain"),
         ways,
         seed,
+        _program(for_program, for_time, has_others=bool(for_operations or sizes)),
     )
     tuned = tune(asked, out, sys.argv, lambda text: None if quiet else warn(text))
     if html:
@@ -245,6 +267,25 @@ def algorithms(
                 for one in seen
             ]
     answer(documents, lines, as_json)
+
+
+def _program(text: str | None, time: str, *, has_others: bool) -> Program | None:
+    from netsonde.tuning.mpi.listen import Program
+
+    if text is None:
+        return None
+    if has_others:
+        raise UsageError(
+            "--for takes operations and sizes from what the program calls: leave out --operations "
+            "and --sizes"
+        )
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--for: {str(error).lower()} in {text[:60]!r}") from error
+    if not words:
+        raise UsageError("--for names no program")
+    return Program(tuple(words), parse_duration_ns(time))
 
 
 def _job(keys: Mapping[str, Any], made: Mapping[str, Any] | None = None) -> Job:

@@ -200,7 +200,7 @@ def open_mpi(
         raise UsageError(
             f"an MPI program of {ranks} ranks cannot be had; ask for 1 to {RANKS_LIMIT}"
         )
-    chosen = _check_hosts(hosts)[: -(-ranks // ppn)]
+    chosen = hosts_of_ranks(hosts, ranks, ppn)
     found = find_mpi(mpi)
     if forced:
         found = replace(found, settings=(*FORCED_SETTINGS.get(found.family, ()), *found.settings))
@@ -215,11 +215,7 @@ def open_mpi(
     remove_leftovers()
     begin_ns = time.monotonic_ns()
     words = [str(program), *(["--thread-multiple"] if multiple else [])]
-    if found.srun_mpi:
-        process = _start_by_srun(chosen, ranks, ppn, found, words, env)
-    else:
-        arguments = launcher_arguments(found, chosen, ranks, ppn)
-        process = _start(chosen, [str(found.mpiexec), *arguments, *words], env)
+    process = start_ranks(chosen, ranks, ppn, found, words, env)
     where = f"MPI on {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}"
     launched = _Launched(process)
     with _explained_start(launched, where, found, timeout_s):
@@ -298,6 +294,26 @@ class _Launched:
     def _take_rest(self) -> bytes:
         rest, self._rest = bytes(self._rest), bytearray()
         return rest
+
+
+def hosts_of_ranks(hosts: Sequence[Host] | None, ranks: int, ppn: int) -> list[Host]:
+    """The hosts that get ranks: none for this machine alone. Raises UsageError."""
+    return _check_hosts(hosts)[: -(-ranks // ppn)]
+
+
+def start_ranks(
+    hosts: Sequence[Host],
+    ranks: int,
+    ppn: int,
+    mpi: Mpi,
+    words: Sequence[str],
+    env: Mapping[str, str],
+) -> ChildProcess:
+    """Starts a program with so many ranks, by mpiexec or by srun. Raises UsageError, HostError."""
+    if mpi.srun_mpi:
+        return _start_by_srun(hosts, ranks, ppn, mpi, list(words), env)
+    arguments = launcher_arguments(mpi, hosts, ranks, ppn)
+    return _start(hosts, [str(mpi.mpiexec), *arguments, *words], env)
 
 
 def _check_hosts(hosts: Sequence[Host] | None) -> list[Host]:

@@ -63,12 +63,14 @@ def library_file(rules: Sequence[Rule], job: Job, folder: Path) -> tuple[Written
 
 
 def sizes_of(rule: Rule) -> list[int]:
-    """The ends of a rule, and the middle."""
-    last = rule.from_bytes if rule.to_bytes is None else rule.to_bytes
+    """The ends of a rule, and the middle; where the operation has whole words only, the first and
+    the last that fit."""
     multiple = operations()[rule.operation].multiple_bytes
+    first = -(-rule.from_bytes // multiple) * multiple
+    last = first if rule.to_bytes is None else max(rule.to_bytes // multiple * multiple, first)
     middle = round((max(rule.from_bytes, 1) * max(last, 1)) ** 0.5) // multiple * multiple
-    sizes = {rule.from_bytes, last}
-    if rule.from_bytes < middle < last:
+    sizes = {first, last}
+    if first < middle < last:
         sizes.add(middle)
     return sorted(sizes)[:MOST_SIZES]
 
@@ -146,8 +148,15 @@ def _keep(rules: Sequence[Rule], proof: Proof) -> None:
             if inner:
                 proof.struck[rule] = f"no gain is proven at {inner[0]} bytes"
             else:
-                kept.append(replace(rule, from_bytes=proven[0], to_bytes=proven[-1]))
+                kept.append(_cut(rule, proven, sorted(verdicts)))
     proof.kept = tuple(kept)
+
+
+def _cut(rule: Rule, proven: Sequence[int], measured: Sequence[int]) -> Rule:
+    """To sizes that are proven; an end that is proven stays as it is."""
+    first = rule.from_bytes if proven[0] == measured[0] else proven[0]
+    last = rule.to_bytes if proven[-1] == measured[-1] else proven[-1]
+    return replace(rule, from_bytes=first, to_bytes=last)
 
 
 def obeyed(rules: Sequence[Rule], job: Job, tuned: str) -> list[Obeyed]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,15 @@ from netsonde.operations import operations
 from netsonde.records.rundir import new_run_directory
 from netsonde.schedules.algorithms import ALL, LIBRARY, LIBRARY_ALL, NATIVE, named_ways
 from netsonde.tuning.mpi.bench import Job, StudyBench
+from netsonde.tuning.mpi.called_plan import Places, plan_of, widened
 from netsonde.tuning.mpi.candidates import Cell
 from netsonde.tuning.mpi.choose import rules_of
 from netsonde.tuning.mpi.library_files import Written, write_for
+from netsonde.tuning.mpi.listen import Listened, Program, listen
 from netsonde.tuning.mpi.patterns import PatternJob, Seen, named_hosts, size_for, survey
 from netsonde.tuning.mpi.rules import Rules
 from netsonde.tuning.mpi.search import Found, Wanted, search
+from netsonde.units import format_count
 
 USUAL_OPERATIONS = ("alltoall", "allreduce", "bcast")
 USUAL_SIZES = "64..256k"
@@ -32,7 +35,8 @@ RULES_NAME = "rules.json"
 
 @dataclass(frozen=True)
 class Asked:
-    """``sizes`` are bytes as ``netsonde mpi`` has them; ``ways`` as behind ``--algorithm``."""
+    """``sizes`` are bytes as ``netsonde mpi`` has them; ``ways`` as behind ``--algorithm``. Of a
+    ``program`` operations and sizes are those that it calls."""
 
     job: Job
     operations: tuple[str, ...]
@@ -43,6 +47,7 @@ class Asked:
     least_gain: float
     ways: str = USUAL_WAYS
     seed: int | None = None
+    program: Program | None = None
 
 
 @dataclass(frozen=True)
@@ -59,23 +64,28 @@ class Tuned:
     library_settings: tuple[tuple[str, str], ...]
     unsaid: str
     seen: Mapping[tuple[str, str], Seen]
+    listened: Listened | None = None
 
 
 def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], None]) -> Tuned:
     """Raises UsageError for what cannot be asked for, HostError where nothing could be measured."""
     mpi = find_mpi(asked.job.mpi)
+    directory = new_run_directory(out, "tune-mpi")
+    listened = None if asked.program is None else heard(asked, asked.program, directory, say)
+    if listened is not None:
+        asked = replace(asked, operations=listened.plan.operations)
     ways = ways_of(asked)
-    cells = cells_of(asked)
+    cells = cells_of(asked) if listened is None else tuple(listened.plan.costs)
     say("whether the library does by each of its ways what it is told")
     seen = seen_ways(asked, ways)
     refused = {at: s.why for at, s in seen.items() if s.why}
     ways = {o: [way for way in of_it if (o, way) not in refused] for o, of_it in ways.items()}
     seed = random.SystemRandom().randrange(2**40) if asked.seed is None else asked.seed
-    directory = new_run_directory(out, "tune-mpi")
     bench = StudyBench(asked.job, directory, seed, command, say)
     ranks = max(asked.ranks)
     link = bench.link(ranks, max(asked.ppn))
-    wanted = Wanted(cells, ways, asked.budget_ns, asked.least_gain, seed, link)
+    costs = None if listened is None else listened.plan.costs
+    wanted = Wanted(cells, ways, asked.budget_ns, asked.least_gain, seed, link, costs)
     found = search(bench, wanted, say)
     found.failures |= {
         (Cell(operation, ranks, max(asked.ppn), 0), way): why
@@ -85,15 +95,34 @@ def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], N
         raise HostError(next(iter(found.failures.values()), "nothing was measured"))
     winners = found.winners
     measured = list(found.leaders)
-    rules = Rules(
-        rules_of(winners, measured, bool(asked.job.hosts)), _made(asked, mpi.title, bench)
-    )
+    won = rules_of(winners, measured, bool(asked.job.hosts))
+    made = _made(asked, mpi.title, bench)
+    if listened is not None:
+        won = widened(won, measured, listened.plan.spans)
+        made["for"] = listened.as_made()
+        found.notes[:0] = listened.notes
+    rules = Rules(won, made)
     rules.write(directory / RULES_NAME)
     written, path, unsaid = _library_file(asked, rules, directory)
     settings = written.settings_for(path) if written is not None and path is not None else ()
     return Tuned(
-        directory, mpi.title, found, rules, path, settings, unsaid, seen
+        directory, mpi.title, found, rules, path, settings, unsaid, seen, listened
     )  # fmt: skip
+
+
+def heard(asked: Asked, program: Program, directory: Path, say: Callable[[str], None]) -> Listened:
+    """What a program calls, and what of it can be measured. Raises UsageError, HostError."""
+    ranks, ppn = max(asked.ranks), max(asked.ppn)
+    called, notes = listen(asked.job, program, ranks, ppn, directory, say)
+    plan = plan_of(called, Places(asked.ranks, asked.ppn, bool(asked.job.hosts)))
+    if not plan.costs:
+        reasons = "; ".join(f"calls {reason}" for reason in plan.uncovered)
+        raise HostError(f"{program.name} calls nothing that a rule could be made for: {reasons}")
+    say(
+        f"{program.name}: {format_count(len(plan.costs), 'cell')}, "
+        f"{plan.share(plan.costs):.0%} of its time in collectives"
+    )
+    return Listened(program, called, plan, notes)
 
 
 def ways_of(asked: Asked) -> dict[str, list[str]]:

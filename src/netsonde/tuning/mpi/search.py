@@ -63,7 +63,8 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class Wanted:
-    """``ways`` are those of each operation, native first. ``least_gain`` as a share of the time."""
+    """``ways`` are those of each operation, native first. ``least_gain`` as a share of the time.
+    ``costs``: what cells cost a program, by which those come first that cost most."""
 
     cells: tuple[Cell, ...]
     ways: Mapping[str, Sequence[str]]
@@ -71,6 +72,7 @@ class Wanted:
     least_gain: float
     seed: int
     link: Link
+    costs: Mapping[Cell, float] | None = None
 
 
 @dataclass
@@ -131,6 +133,8 @@ def search(bench: Bench, wanted: Wanted, say: Callable[[str], None]) -> Found:
 
 def _that_fit(wanted: Wanted, found: Found) -> list[Cell]:
     """Cells for whose survey there is time; of too many sizes every second one goes."""
+    if wanted.costs is not None:
+        return _that_cost_most(wanted, wanted.costs, found)
     cells = sorted(wanted.cells)
     left_out = 0
     while True:
@@ -150,6 +154,24 @@ def _that_fit(wanted: Wanted, found: Found) -> list[Cell]:
             f"{format_duration(wanted.budget_ns)}; give a longer budget, fewer operations or sizes"
         )
     return cells
+
+
+def _that_cost_most(wanted: Wanted, costs: Mapping[Cell, float], found: Found) -> list[Cell]:
+    cells: list[Cell] = []
+    left_ns = SURVEY_SHARE * wanted.budget_ns
+    ordered = sorted(wanted.cells, key=lambda cell: (-costs.get(cell, 0.0), cell))
+    for cell in ordered:
+        ways = len(wanted.ways[cell.operation])
+        left_ns -= SURVEY_LAUNCHES * ways * (LEAST_CAP_NS + POINT_COST_NS)
+        if left_ns < 0 and cells:
+            break
+        cells.append(cell)
+    if left_out := len(ordered) - len(cells):
+        found.notes.append(
+            f"{format_count(left_out, 'cell')} that cost least left out: the survey of all does "
+            f"not fit {format_duration(wanted.budget_ns)}; give a longer budget"
+        )
+    return sorted(cells)
 
 
 def _cap(time_ns: int, points: int) -> int:
@@ -200,7 +222,8 @@ def _confirm(
 ) -> None:
     """Fresh launches of native and each leader, the largest savings first where time is short."""
     led = [cell for cell, way in found.leaders.items() if way != NATIVE]
-    led.sort(key=lambda cell: _ratio(found, cell))
+    costs = wanted.costs or {}
+    led.sort(key=lambda cell: (_ratio(found, cell) - 1.0) * costs.get(cell, 1.0))
     each_ns = 2 * (cap_ns + POINT_COST_NS)
     left_ns = wanted.budget_ns - bench.spent_ns()
     fit = max(0, round((left_ns / FEWEST_PAIRS - LAUNCH_COST_NS) / each_ns))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from netsonde.schedules.algorithms import NATIVE
 from netsonde.tuning.mpi.candidates import Cell
 from netsonde.tuning.mpi.choose import Verdict, median_ns
+from netsonde.tuning.mpi.listen import Listened
 from netsonde.tuning.mpi.patterns import Seen
 from netsonde.tuning.mpi.prove import Proof
 from netsonde.tuning.mpi.rules import Rule, needs_drop_in
@@ -44,6 +45,8 @@ def tuned_lines(tuned: Tuned, has_hosts: bool) -> Iterator[str]:
         f"{tuned.title}. Of each size the fastest way of a survey, and its time over that of the "
         "library's own choice, with the 95 % interval of fresh launches in pairs. A star: a rule."
     )
+    if tuned.listened is not None:
+        yield from called_lines(tuned.listened, found.leaders, has_hosts)
     before = ""
     for cell, way in sorted(found.leaders.items()):
         if (here := place(cell, has_hosts)) != before:
@@ -62,6 +65,34 @@ def tuned_lines(tuned: Tuned, has_hosts: bool) -> Iterator[str]:
         yield from wrapped(f"Note: {note}.")
     yield from _failures(tuned)
     yield from _what_now(tuned)
+
+
+MOST_CALLED = 12
+"""Lines of what a program calls; all of it is in --json."""
+
+
+def called_lines(listened: Listened, measured: Collection[Cell], has_hosts: bool) -> Iterator[str]:
+    """What a program calls, what of it was measured, and what no rule is sought for."""
+    plan, called, name = listened.plan, listened.called, listened.program.name
+    yield ""
+    yield from wrapped(
+        f"{name} was {min(called.share_of_program, 1.0):.0%} of its ranks' time in collective "
+        f"operations, waiting for each other included. Of that time {plan.share(measured):.0%} "
+        "went into calls of the sizes that were measured."
+    )
+    yield f"{'calls':>9} {'of the time':>12}  operation"
+    for cell in list(plan.costs)[:MOST_CALLED]:
+        low, high = (format_size(size) for size in plan.spans[cell])
+        sizes = low if low == high else f"{low} to {high}"
+        yield (
+            f"{plan.calls[cell]:>9.0f} {plan.share([cell]):>12.1%}  {place(cell, has_hosts)}"
+            + ("" if cell.size_bytes == 0 else f", {sizes}")
+            + ("" if cell in measured else " (not measured)")
+        )
+    if (more := len(plan.costs) - MOST_CALLED) > 0:
+        yield f"{'':>22}  and {format_count(more, 'cell')} more"
+    for reason, time_ns in plan.uncovered.items():
+        yield f"{'':>9} {time_ns / max(plan.total_ns, 1.0):>12.1%}  no rule for calls {reason}"
 
 
 def _seen(tuned: Tuned) -> Iterator[str]:
@@ -208,6 +239,37 @@ def tuned_document(tuned: Tuned) -> dict[str, Any]:
         "sampled_that_led": len(found.missed),
         "notes": found.notes,
         "library_file": None if tuned.library_file is None else str(tuned.library_file),
+        "program": None
+        if tuned.listened is None
+        else called_document(tuned.listened, found.leaders),
+    }
+
+
+def called_document(listened: Listened, measured: Collection[Cell]) -> dict[str, Any]:
+    """What a program calls. Shares are of all ranks' time in collective operations."""
+    plan, called = listened.plan, listened.called
+    total_ns = max(plan.total_ns, 1.0)
+    return {
+        "command": list(listened.program.words),
+        "ranks": called.ranks,
+        "ranks_that_told": called.told,
+        "share_of_program": called.share_of_program,
+        "share_measured": plan.share(measured),
+        "cells": [
+            {
+                "operation": cell.operation,
+                "ranks": cell.ranks,
+                "ranks_per_host": cell.ppn,
+                "size_bytes": cell.size_bytes,
+                "called_from_bytes": plan.spans[cell][0],
+                "called_to_bytes": plan.spans[cell][1],
+                "calls": plan.calls[cell],
+                "share": plan.share([cell]),
+                "measured": cell in measured,
+            }
+            for cell in plan.costs
+        ],
+        "without_rules": {why: ns / total_ns for why, ns in plan.uncovered.items()},
     }
 
 
