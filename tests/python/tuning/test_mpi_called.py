@@ -99,7 +99,9 @@ def test_who_aborts_has_told_before(mpi: Mpi, program: Path, tmp_path: Path) -> 
     assert called.finished < RANKS
     told = json.loads((tmp_path / "calls.0.json").read_text())
     assert told["end"] == "abort"
-    assert sum(row["calls"] for row in told["calls"]) == sum(KNOWN.values()) - 4  # of one half alone
+    assert (
+        sum(row["calls"] for row in told["calls"]) == sum(KNOWN.values()) - 4
+    )  # of one half alone
 
 
 @pytest.mark.soak

@@ -11,6 +11,7 @@ import pytest
 
 from netsonde.errors import UsageError
 from netsonde.launch.mpi_found import Mpi
+from netsonde.launch.open_mpi_han import Han, read_han
 from netsonde.tuning.mpi import applied, library_files
 from netsonde.tuning.mpi.apply import apply_rules
 from netsonde.tuning.mpi.library_files import BuiltIn, write_for
@@ -277,3 +278,79 @@ def test_our_schedules_are_left_to_our_library(home: Path, tmp_path: Path) -> No
     script = Path(str(found["script"]))
     assert f"NETSONDE_RULES='{home}/.config/netsonde/rules.json'" in script.read_text()
     assert any("undo" in line for line in lines)
+
+
+HAN = Han(frozenset({"allgather", "bcast"}), {"tuned": 3, "han": 6})
+
+
+def test_han_leaves_the_sizes_of_rules_to_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes are of one rank's part there, also of an allgather; its first entries are 1 and 0."""
+    monkeypatch.setattr(library_files, "han_before_tuned", lambda _: HAN)
+    rules = [
+        Rule("allgather", 8, 4, 64, 256, "library:ring"),
+        Rule("bcast", 8, 4, 1024, None, "library:binomial"),
+        Rule("alltoall", 8, 4, 64, 256, "library:pairwise"),  # which han does not do
+    ]
+    numbers = {"allgather": ["ring"], "bcast": ["binomial"], "alltoall": ["pairwise"]}
+    found = write_for(OPEN_MPI, rules, numbers)
+    assert set(found.contents("rules.conf")) == {"rules.conf", "rules.conf.han"}
+    told = [line.partition(" #")[0] for line in found.beside[".han"].splitlines()]
+    assert told == [
+        *("2", "0", "1", "2", "3", "1", "1", "0 6"),
+        *("8", "3", "0 6", "64 3", "257 6", "9", "1", "0 6"),
+        *("7", "1", "2", "3", "1", "1", "0 6", "8", "2", "0 6", "1024 3", "9", "1", "0 6"),
+    ]
+    settings = dict(found.settings_for(Path("/r.conf")))
+    assert settings["OMPI_MCA_coll_han_dynamic_rules_filename"] == "/r.conf.han"
+    assert settings["OMPI_MCA_coll_han_use_dynamic_file_rules"] == "1"
+
+
+def test_no_file_for_han_where_it_stands_behind_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library_files, "han_before_tuned", lambda _: None)
+    found = write_for(
+        OPEN_MPI, [Rule("bcast", 8, 4, 1024, None, "library:binomial")], {"bcast": ["binomial"]}
+    )
+    assert found.beside == {}
+    assert not any("han" in name for name, _ in found.settings)
+
+
+HELP = "Collective module to use for {} on global_communicator topological level: "
+SAYS = (
+    "mca:coll:tuned:param:coll_tuned_priority:value:30\n"
+    "mca:coll:han:param:coll_han_priority:value:{}\n"
+    "mca:coll:han:param:coll_han_bcast_dynamic_global_communicator_module:help:"
+    + HELP.format("bcast")
+    + "0 = self; 3 = tuned; 6 = han; \n"
+)
+
+
+def test_whether_han_stands_before_tuned() -> None:
+    assert read_han(SAYS.format(35)) == Han(frozenset({"bcast"}), {"self": 0, "tuned": 3, "han": 6})
+    assert read_han(SAYS.format(0)) is None
+    assert read_han("") is None
+
+
+INTEL = Mpi("impi", "intel", "2021.18", Path("mpiexec"), None, None)
+
+
+def test_intel_gets_variables_that_are_said_to_be_unproven() -> None:
+    rules = [
+        Rule("alltoall", 8, None, 64, 256, "library:pairwise"),
+        Rule("alltoall", 16, None, 1024, None, "library:4"),
+        Rule("bcast", 8, None, 0, 512, "library:1"),
+        Rule("bcast", 8, None, 513, 600, "library:no-such"),
+        Rule("reduce_scatter", 8, None, 64, 256, "library:pairwise"),
+        Rule("alltoall", 8, None, 300, 400, "bruck"),  # none of the library's
+    ]
+    found = write_for(INTEL, rules, {})
+    assert dict(found.settings) == {
+        "I_MPI_ADJUST_ALLTOALL": "3:64-256@8-8;4:1024-2147483647@16-16",
+        "I_MPI_ADJUST_BCAST": "1:0-512@8-8",
+    }
+    assert {rule.algorithm: why for rule, why in found.unsaid.items()} == {
+        "library:no-such": "netsonde knows no number of Intel MPI's for bcast by no-such; name the "
+        "number, as library:2",
+        "library:pairwise": "by which size Intel MPI chooses for reduce_scatter is not certain",
+    }
+    assert "nobody has seen Intel MPI obey" in found.unproven
+    assert "export I_MPI_ADJUST_BCAST='1:0-512@8-8'" in found.content

@@ -31,13 +31,14 @@ def apply_rules(read: Rules, path: Path, mpi_name: str) -> tuple[dict[str, Any],
     if of_library:
         written = write_for(mpi, of_library, library_ways(mpi_name))
         name = f"{mpi.family}-rules{written.suffix}"
-        contents[name] = written.content
+        contents |= written.contents(name)
         for variable, value in written.settings_for(Path("{folder}") / name):
             if variable.startswith(MCA):
                 parameters.append((variable.removeprefix(MCA), value))
             else:
                 environment.append((variable, value))
         lines += [f"not said to {mpi.title}: {why}" for why in set(written.unsaid.values())]
+        lines += [f"not proven: {written.unproven}"] if written.unproven else []
     ours = [rule for rule in read.rules if needs_drop_in(rule)]
     if ours:
         contents["rules.json"] = path.read_text()

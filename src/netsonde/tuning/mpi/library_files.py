@@ -1,13 +1,17 @@
-"""Rules in the form that an MPI library reads itself: MPICH's selection file, and the dynamic rules
-of Open MPI's component ``tuned``.
+"""Rules in the form that an MPI library reads itself: MPICH's selection file, the dynamic rules of
+Open MPI's components ``tuned`` and ``han``, and Intel MPI's variables.
 
-Both have every other call done as before. MPICH's file replaces the choice that is compiled into
+All have every other call done as before. MPICH's file replaces the choice that is compiled into
 the library, and the library has no other way of saying what that is than its own bytes: it holds
 the choice as JSON text. So ours is that text with rules put in. Open MPI's rules are lists of sizes
-from which an algorithm holds, with 0 for its own choice.
+from which an algorithm holds, with 0 for its own choice. Where its component ``han`` stands before
+``tuned``, a second file has it leave the sizes of rules to ``tuned``. Intel MPI's variables name an
+algorithm's number with the sizes and the numbers of ranks that it holds for.
 
 Sources: MPICH 4 and 5, ``src/mpi/coll/src/csel.c``; Open MPI 4 and 5,
-``ompi/mca/coll/tuned/coll_tuned_dynamic_file.c`` (format of version 1: numbers in lines).
+``ompi/mca/coll/tuned/coll_tuned_dynamic_file.c`` (format of version 1: numbers in lines) and
+``ompi/mca/coll/han/coll_han_dynamic_file.h``; Intel MPI Library Developer Reference for Linux 2019,
+"I_MPI_ADJUST Family Environment Variables".
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import json
 import mmap
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ from typing import Any
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.mpi_found import Mpi
 from netsonde.launch.mpi_libraries import libraries_of
+from netsonde.launch.open_mpi_han import Han, han_before_tuned
 from netsonde.tuning.mpi.rules import Rule
 
 MPICH_FILE_VARIABLE = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"
@@ -57,34 +62,47 @@ _OWN_CHOICE = "0 0 0"
 
 @dataclass(frozen=True)
 class Written:
-    """A library's file: ``suffix`` of its name and its ``content``; ``settings`` make the library
-    read it, with ``{path}`` in them. ``unsaid`` are rules that such a file cannot hold, each with
-    the reason."""
+    """A library's file: ``suffix`` of its name and its ``content``; ``beside`` it are others, by
+    what their names have behind that of the file. ``settings`` make the library read them, with
+    ``{path}`` for the file. ``unsaid`` are rules that such a file cannot hold, each with the
+    reason. ``unproven``: a sentence where nobody has seen the library read it."""
 
     suffix: str
     content: str
     settings: tuple[tuple[str, str], ...]
     unsaid: Mapping[Rule, str]
+    beside: Mapping[str, str] = field(default_factory=dict)
+    unproven: str = ""
 
     def settings_for(self, path: Path) -> tuple[tuple[str, str], ...]:
-        return tuple((name, value.format(path=path)) for name, value in self.settings)
+        return tuple((name, value.replace("{path}", str(path))) for name, value in self.settings)
+
+    def contents(self, name: str) -> dict[str, str]:
+        """Of all files, where the first is called ``name``."""
+        others = {f"{name}{behind}": content for behind, content in self.beside.items()}
+        return {name: self.content, **others}
+
+    def write(self, path: Path) -> None:
+        """Raises UsageError where a file cannot be written."""
+        for name, content in self.contents(path.name).items():
+            try:
+                path.with_name(name).write_text(content)
+            except OSError as error:
+                raise UsageError(f"cannot write {error.filename}: {error.strerror}") from error
 
 
 def write_for(mpi: Mpi, rules: Sequence[Rule], numbers: Mapping[str, Sequence[str]]) -> Written:
     """The rules of the library's own algorithms, for an MPI. ``numbers`` has of each operation the
     names that the library lists, in the order of their numbers from 1.
 
-    Raises HostError where the library's own choice is not found in it, UsageError for a family that
-    has no such file.
+    Raises HostError where the library's own choice is not found in it.
     """
     own = [rule for rule in rules if rule.library_algorithm is not None]
     if mpi.family == "openmpi":
-        return _for_open_mpi(own, numbers)
+        return _for_open_mpi(own, numbers, han_before_tuned(mpi))
     if mpi.family == "mpich":
         return _for_mpich(own, built_in_choice(mpi))
-    raise UsageError(
-        f"{mpi.title} reads no file of rules that netsonde knows; obey them by netsonde's library"
-    )
+    return for_intel(own)
 
 
 # MPICH.
@@ -216,7 +234,9 @@ def _by_size(own: dict[str, Any], rules: Functions) -> dict[str, Any]:
 # Open MPI.
 
 
-def _for_open_mpi(rules: Sequence[Rule], numbers: Mapping[str, Sequence[str]]) -> Written:
+def _for_open_mpi(
+    rules: Sequence[Rule], numbers: Mapping[str, Sequence[str]], han: Han | None
+) -> Written:
     unsaid: dict[Rule, str] = {}
     for rule in rules:
         if rule.operation not in OPEN_MPI_READS:
@@ -233,11 +253,16 @@ def _for_open_mpi(rules: Sequence[Rule], numbers: Mapping[str, Sequence[str]]) -
     for name in named:
         lines += [f"{OPEN_MPI_NUMBERS[name]} # {name}"]
         lines += _communicators([r for r in said if r.operation == name], numbers[name])
-    settings = (
+    settings: tuple[tuple[str, str], ...] = (
         ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
         ("OMPI_MCA_coll_tuned_dynamic_rules_filename", "{path}"),
     )
-    return Written(".conf", "\n".join(lines) + "\n", settings, unsaid)
+    beside = {}
+    behind_han = [] if han is None else [r for r in said if r.operation in han.operations]
+    if han is not None and behind_han:
+        beside[HAN_SUFFIX] = "\n".join(_for_han(behind_han, han)) + "\n"
+        settings = (*settings, *_HAN_SETTINGS)
+    return Written(".conf", "\n".join(lines) + "\n", settings, unsaid, beside)
 
 
 def _communicators(rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
@@ -264,3 +289,103 @@ def _sizes(rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
     for size, entry in sorted(from_bytes.items()):
         lines.append(f"{size} {entry}")
     return lines
+
+
+# Open MPI's component han, where it stands before tuned.
+
+HAN_SUFFIX = ".han"
+_HAN_SETTINGS = (
+    ("OMPI_MCA_coll_han_use_dynamic_file_rules", "1"),
+    ("OMPI_MCA_coll_han_dynamic_rules_filename", "{path}" + HAN_SUFFIX),
+)
+_WHOLE_COMMUNICATOR = 2
+"""What its file calls the level of a program's communicator, beside those of a host and between
+hosts."""
+
+
+def _for_han(rules: Sequence[Rule], han: Han) -> list[str]:
+    """Sizes of rules are left to tuned, all else is its own as before. Numbers of ranks and sizes
+    are those from which an entry holds; the first ones have to be 1 and 0."""
+    own, tuned = han.components["han"], han.components["tuned"]
+    named = sorted({rule.operation for rule in rules}, key=OPEN_MPI_NUMBERS.__getitem__)
+    lines = [f"{len(named)} # operations"]
+    for name in named:
+        of_it = [rule for rule in rules if rule.operation == name]
+        ranks = {rule.ranks for rule in of_it}
+        steps = sorted({1, *ranks, *(number + 1 for number in ranks)})
+        lines += [
+            f"{OPEN_MPI_NUMBERS[name]} # {name}",
+            "1 # level",
+            f"{_WHOLE_COMMUNICATOR} # the program's communicator",
+            f"{len(steps)} # numbers of ranks",
+        ]
+        for number in steps:
+            sizes = {0: own}
+            for rule in sorted(of_it, key=lambda rule: rule.from_bytes):
+                if rule.ranks == number:
+                    sizes[rule.from_bytes] = tuned
+                    if rule.to_bytes is not None:
+                        sizes[rule.to_bytes + 1] = own
+            lines += [f"{number} # ranks", f"{len(sizes)} # sizes"]
+            lines += [f"{size} {component}" for size, component in sorted(sizes.items())]
+    return lines
+
+
+# Intel MPI.
+
+INTEL_ALGORITHMS: Mapping[str, Mapping[str, int]] = {
+    "allgather": {"recursive_doubling": 1, "brucks": 2, "ring": 3},
+    "allgatherv": {"recursive_doubling": 1, "brucks": 2, "ring": 3},
+    "allreduce": {"recursive_doubling": 1, "rabenseifner": 2, "reduce_bcast": 3, "ring": 8},
+    "alltoall": {"brucks": 1, "isend_irecv": 2, "pairwise": 3},
+    "barrier": {"dissemination": 1, "recursive_doubling": 2},
+    "reduce_scatter": {"recursive_halving": 1, "pairwise": 2, "recursive_doubling": 3},
+}
+"""Numbers of the algorithms that Intel's references of versions 5.1 and 2019 list alike, by names
+as MPICH has them. Any number can be given as such: ``library:12``."""
+INTEL_SIZED = frozenset(INTEL_ALGORITHMS) - {"allgatherv", "reduce_scatter", "barrier"} | {
+    "bcast",
+    "reduce",
+}
+"""Operations whose size is one message's in Intel's conditions as it is here. Of others the
+reference counts all parts together, or does not say."""
+INTEL_UNPROVEN = (
+    "nobody has seen Intel MPI obey these variables: netsonde has their form and the algorithms' "
+    "numbers from Intel's reference alone"
+)
+_MOST_INTEL_BYTES = 2**31 - 1
+
+
+def for_intel(rules: Sequence[Rule]) -> Written:
+    """Variables of the environment; the file has them for a shell."""
+    unsaid: dict[Rule, str] = {}
+    entries: dict[str, list[str]] = {}
+    for rule in sorted(rules):
+        number = _intel_number(rule)
+        if number is None:
+            unsaid[rule] = (
+                f"netsonde knows no number of Intel MPI's for {rule.operation} by "
+                f"{rule.library_algorithm}; name the number, as library:2"
+            )
+        elif rule.operation not in INTEL_SIZED:
+            unsaid[rule] = f"by which size Intel MPI chooses for {rule.operation} is not certain"
+        elif rule.ranks_per_host is not None and _has_other_places(
+            rule, [r for r in rules if r.operation == rule.operation]
+        ):
+            unsaid[rule] = "Intel MPI's variables do not tell ranks of one host from others"
+        else:
+            last = _MOST_INTEL_BYTES if rule.to_bytes is None else rule.to_bytes
+            condition = f"{rule.from_bytes}-{last}@{rule.ranks}-{rule.ranks}"
+            entries.setdefault(rule.operation, []).append(f"{number}:{condition}")
+    settings = tuple(
+        (f"I_MPI_ADJUST_{name.upper()}", ";".join(found)) for name, found in entries.items()
+    )
+    lines = [f"# {INTEL_UNPROVEN}", *(f"export {name}='{value}'" for name, value in settings)]
+    return Written(".sh", "\n".join(lines) + "\n", settings, unsaid, unproven=INTEL_UNPROVEN)
+
+
+def _intel_number(rule: Rule) -> int | None:
+    name = str(rule.library_algorithm)
+    if name.isascii() and name.isdigit() and len(name) <= 3:
+        return int(name) or None
+    return INTEL_ALGORITHMS.get(rule.operation, {}).get(name)

@@ -196,5 +196,9 @@ def _library_file(
     except (HostError, UsageError) as error:
         return None, None, str(error)
     path = directory.absolute() / f"{mpi.family}-rules{written.suffix}"
-    path.write_text(written.content)
-    return written, path, "; ".join(dict.fromkeys(written.unsaid.values()))
+    written.write(path)
+    return (
+        written,
+        path,
+        "; ".join(dict.fromkeys((*written.unsaid.values(), *filter(None, [written.unproven])))),
+    )

@@ -76,7 +76,7 @@ def called_lines(listened: Listened, measured: Collection[Cell], has_hosts: bool
     plan, called, name = listened.plan, listened.called, listened.program.name
     yield ""
     yield from wrapped(
-        f"{name} was {min(called.share_of_program, 1.0):.0%} of its ranks' time in collective "
+        f"{name} spent {min(called.share_of_program, 1.0):.0%} of its ranks' time in collective "
         f"operations, waiting for each other included. Of that time {plan.share(measured):.0%} "
         "went into calls of the sizes that were measured."
     )
