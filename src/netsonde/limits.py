@@ -201,7 +201,7 @@ LIMITS = (
         "the algorithm counts as one that does not end there",
     ),
     Limit(
-        "program-end",
+        "called-end",
         5,
         "the end of an MPI program whose calls were counted for as long as it was given",
         "it is ended by a signal",

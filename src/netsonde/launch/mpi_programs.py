@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
+from threading import Thread
 
 from netsonde.catalogue.within import WITHINS
 from netsonde.errors import UsageError
-from netsonde.launch.host import Host
+from netsonde.launch.host import ChildProcess, Host
 from netsonde.launch.mpi import hosts_of_ranks, start_ranks
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.mpi_launchers import default_environment, environment_of
@@ -19,7 +19,7 @@ from netsonde.launch.tuned_library import needs_standard_abi, tuned_library_for
 from netsonde.limits import limit_s
 
 SAID_BYTES = 2048
-GRACE_S = limit_s("program-end")
+GRACE_S = limit_s("called-end")
 
 
 @dataclass(frozen=True)
@@ -66,23 +66,25 @@ def run_program(
     env = {**default_environment(mpi, chosen, ranks, WITHINS[within]), **environment_of(mpi)}
     words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
     process = start_ranks(chosen, ranks, ppn, mpi, words, env)
-    timer = Timer(timeout_s, process.stop, (GRACE_S,))
-    with process:
-        timer.start()
-        try:
-            process.finish()
-            while process.read():
-                pass
-            status = process.wait(timeout_s + GRACE_S)
-        finally:
-            was_ended = not timer.is_alive()
-            timer.cancel()
-        if was_ended:
-            timer.join()
-            status = process.poll()
+    reader = Thread(target=_drain, args=(process,), daemon=True)
+    try:
+        process.finish()
+        reader.start()
+        status = process.wait(timeout_s)
+        if was_ended := status is None:
+            process.terminate()
+    finally:
         process.stop(GRACE_S)
+        if reader.ident is not None:
+            reader.join()
         said = process.stderr_text()[-SAID_BYTES:]
+        process.release()
     return ProgramEnd(-1 if status is None else status, said, was_ended)
+
+
+def _drain(process: ChildProcess) -> None:
+    while process.read():
+        pass
 
 
 def why_untold(mpi_name: str, program: Path, end: ProgramEnd) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,19 +16,14 @@ from netsonde.launch.mpi_launchers import environment_of
 from netsonde.limits import limit_s
 
 _PRIORITY = re.compile(r":coll_(han|tuned)_priority:value:(\d{1,6})$", re.MULTILINE)
-_MODULES = re.compile(
-    r":coll_han_(\w{1,40})_dynamic_global_communicator_module:help:([^\n]{1,400})$", re.MULTILINE
-)
-_COMPONENT = re.compile(r"(\d{1,3}) = (\w{1,40});")
+_MODULE = re.compile(r":coll_han_(\w{1,40})_dynamic_global_communicator_module:value:")
 
 
 @dataclass(frozen=True)
 class Han:
-    """``operations`` are those that it does on a whole communicator. ``components`` are the numbers
-    by which its file names whom it leaves an operation to."""
+    """``operations`` are those that it does on a whole communicator."""
 
     operations: frozenset[str]
-    components: Mapping[str, int]
 
 
 def han_before_tuned(mpi: Mpi) -> Han | None:
@@ -57,14 +51,7 @@ def read_han(text: str) -> Han | None:
     priorities = {name: int(value) for name, value in _PRIORITY.findall(text)}
     if priorities.get("han", 0) <= priorities.get("tuned", 0):
         return None
-    modules = dict(_MODULES.findall(text))
-    components = {
-        name: int(number) for help_ in modules.values() for number, name in
-        _COMPONENT.findall(help_)
-    }  # fmt: skip
-    if not {"han", "tuned"} <= components.keys():
-        return None
-    return Han(frozenset(modules), components)
+    return Han(frozenset(_MODULE.findall(text)))
 
 
 def _ompi_info(mpiexec: Path) -> Path | None:

@@ -280,7 +280,7 @@ def test_our_schedules_are_left_to_our_library(home: Path, tmp_path: Path) -> No
     assert any("undo" in line for line in lines)
 
 
-HAN = Han(frozenset({"allgather", "bcast"}), {"tuned": 3, "han": 6})
+HAN = Han(frozenset({"allgather", "bcast"}))
 
 
 def test_han_leaves_the_sizes_of_rules_to_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,9 +296,10 @@ def test_han_leaves_the_sizes_of_rules_to_tuned(monkeypatch: pytest.MonkeyPatch)
     assert set(found.contents("rules.conf")) == {"rules.conf", "rules.conf.han"}
     told = [line.partition(" #")[0] for line in found.beside[".han"].splitlines()]
     assert told == [
-        *("2", "0", "1", "2", "3", "1", "1", "0 6"),
-        *("8", "3", "0 6", "64 3", "257 6", "9", "1", "0 6"),
-        *("7", "1", "2", "3", "1", "1", "0 6", "8", "2", "0 6", "1024 3", "9", "1", "0 6"),
+        *("2", "0", "1", "2", "3", "1", "1", "0 han"),
+        *("8", "3", "0 han", "64 tuned", "257 han", "9", "1", "0 han"),
+        *("7", "1", "2", "3", "1", "1", "0 han"),
+        *("8", "2", "0 han", "1024 tuned", "9", "1", "0 han"),
     ]
     settings = dict(found.settings_for(Path("/r.conf")))
     assert settings["OMPI_MCA_coll_han_dynamic_rules_filename"] == "/r.conf.han"
@@ -314,18 +315,16 @@ def test_no_file_for_han_where_it_stands_behind_tuned(monkeypatch: pytest.Monkey
     assert not any("han" in name for name, _ in found.settings)
 
 
-HELP = "Collective module to use for {} on global_communicator topological level: "
 SAYS = (
     "mca:coll:tuned:param:coll_tuned_priority:value:30\n"
     "mca:coll:han:param:coll_han_priority:value:{}\n"
-    "mca:coll:han:param:coll_han_bcast_dynamic_global_communicator_module:help:"
-    + HELP.format("bcast")
-    + "0 = self; 3 = tuned; 6 = han; \n"
+    "mca:coll:han:param:coll_han_bcast_dynamic_global_communicator_module:value:6\n"
+    "mca:coll:han:param:coll_han_bcast_dynamic_intra_node_module:value:3\n"
 )
 
 
 def test_whether_han_stands_before_tuned() -> None:
-    assert read_han(SAYS.format(35)) == Han(frozenset({"bcast"}), {"self": 0, "tuned": 3, "han": 6})
+    assert read_han(SAYS.format(35)) == Han(frozenset({"bcast"}))
     assert read_han(SAYS.format(0)) is None
     assert read_han("") is None
 

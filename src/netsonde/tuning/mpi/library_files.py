@@ -260,7 +260,7 @@ def _for_open_mpi(
     beside = {}
     behind_han = [] if han is None else [r for r in said if r.operation in han.operations]
     if han is not None and behind_han:
-        beside[HAN_SUFFIX] = "\n".join(_for_han(behind_han, han)) + "\n"
+        beside[HAN_SUFFIX] = "\n".join(_for_han(behind_han)) + "\n"
         settings = (*settings, *_HAN_SETTINGS)
     return Written(".conf", "\n".join(lines) + "\n", settings, unsaid, beside)
 
@@ -298,15 +298,15 @@ _HAN_SETTINGS = (
     ("OMPI_MCA_coll_han_use_dynamic_file_rules", "1"),
     ("OMPI_MCA_coll_han_dynamic_rules_filename", "{path}" + HAN_SUFFIX),
 )
+_HAN, _TUNED = "han", "tuned"
 _WHOLE_COMMUNICATOR = 2
 """What its file calls the level of a program's communicator, beside those of a host and between
 hosts."""
 
 
-def _for_han(rules: Sequence[Rule], han: Han) -> list[str]:
+def _for_han(rules: Sequence[Rule]) -> list[str]:
     """Sizes of rules are left to tuned, all else is its own as before. Numbers of ranks and sizes
     are those from which an entry holds; the first ones have to be 1 and 0."""
-    own, tuned = han.components["han"], han.components["tuned"]
     named = sorted({rule.operation for rule in rules}, key=OPEN_MPI_NUMBERS.__getitem__)
     lines = [f"{len(named)} # operations"]
     for name in named:
@@ -320,12 +320,12 @@ def _for_han(rules: Sequence[Rule], han: Han) -> list[str]:
             f"{len(steps)} # numbers of ranks",
         ]
         for number in steps:
-            sizes = {0: own}
+            sizes = {0: _HAN}
             for rule in sorted(of_it, key=lambda rule: rule.from_bytes):
                 if rule.ranks == number:
-                    sizes[rule.from_bytes] = tuned
+                    sizes[rule.from_bytes] = _TUNED
                     if rule.to_bytes is not None:
-                        sizes[rule.to_bytes + 1] = own
+                        sizes[rule.to_bytes + 1] = _HAN
             lines += [f"{number} # ranks", f"{len(sizes)} # sizes"]
             lines += [f"{size} {component}" for size, component in sorted(sizes.items())]
     return lines
