@@ -165,6 +165,14 @@ def test_the_schema_takes_what_the_library_takes(tmp_path: Path) -> None:
     validator = Draft202012Validator(json.loads(SCHEMA.read_text()))
     made = json.loads(write_rules(tmp_path / "rules.json", random_rules(1, (4,))).read_text())
     assert list(validator.iter_errors(made)) == []
+    made["made"] = {
+        "by": "netsonde tune mpi",
+        "for": {"program": ["./program", "input"], "ranks": 4},
+    }
+    assert list(validator.iter_errors(made)) == []
+    made["made"]["for"] = {"ranks": 4}
+    assert len(list(validator.iter_errors(made))) == 1
+    del made["made"]
     made["rules"][0]["more"] = 1
     assert len(list(validator.iter_errors(made))) == 1
 

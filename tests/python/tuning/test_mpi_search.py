@@ -242,3 +242,30 @@ def test_rules_reach_from_the_first_to_the_last_size_that_was_won() -> None:
 def test_a_way_that_is_none_has_no_prediction() -> None:
     with pytest.raises(UsageError):
         predicted_ns("no-such", Cell("alltoall", 4, 1, 64), LINK)
+
+
+def of_costs(costs: Mapping[int, float], budget_ns: int) -> tuple[Found, Cluster]:
+    """Sizes by what they cost a program; library:nb takes half of what native does."""
+    cells = {Cell("alltoall", 8, 1, size): cost for size, cost in costs.items()}
+    cluster = Cluster(lambda way, size: (1.0 if way == "native" else 0.5) * (1000.0 + size))
+    ways = {"alltoall": ("native", "library:nb")}
+    wanted = Wanted(tuple(cells), ways, budget_ns, 0.03, 1, LINK, cells)
+    return search(cluster, wanted, lambda _: None), cluster
+
+
+def test_what_costs_a_program_most_is_measured_first() -> None:
+    """The survey of two cells fits, of four it does not."""
+    found, cluster = of_costs({64: 1.0, 128: 9.0, 256: 2.0, 512: 8.0}, 4 * SECOND)
+    assert {cell.size_bytes for cell in found.leaders} == {128, 512}
+    assert not any(name.startswith("refine") for name, _ in cluster.asked)
+    assert any("2 cells that cost least left out" in note for note in found.notes)
+
+
+def test_leaders_that_save_a_program_most_are_confirmed_first() -> None:
+    costs = {2**i: 2.0**-i for i in range(6, 26)}
+    found, _ = of_costs(costs, 60 * SECOND)
+    confirmed = {cell.size_bytes for cell in found.verdicts}
+    assert confirmed
+    assert min(costs[size] for size in confirmed) > max(
+        (costs[c.size_bytes] for c in found.leaders if c.size_bytes not in confirmed), default=0.0
+    )

@@ -11,8 +11,9 @@ from netsonde.report.plot import Axis, Column, Heat, Panel, Plot, Table, columns
 from netsonde.schedules.algorithms import NATIVE
 from netsonde.tuning.mpi.candidates import Cell
 from netsonde.tuning.mpi.choose import Launches, median_ns
+from netsonde.tuning.mpi.listen import Listened
 from netsonde.tuning.mpi.run import Tuned
-from netsonde.tuning.mpi.text import gain_in_words, place, rule_in_words
+from netsonde.tuning.mpi.text import called_in_words, gain_in_words, place, rule_in_words
 from netsonde.units import format_count, format_size
 
 PAGE_NAME = "report.html"
@@ -24,6 +25,7 @@ def write_page(tuned: Tuned, has_hosts: bool) -> Path:
     """Writes the page whole or not at all. Raises UsageError where it cannot be written."""
     path = tuned.directory / PAGE_NAME
     sections = [
+        *([] if tuned.listened is None else [_called(tuned, tuned.listened)]),
         Section("rules", "Rules", [_rules_words(tuned)], _rules_table(tuned)),
         Section(
             "winners",
@@ -39,6 +41,32 @@ def write_page(tuned: Tuned, has_hosts: bool) -> Path:
     ]
     write_sections_page(path, "Algorithms for an MPI", tuned.title, sections)
     return path
+
+
+def _called(tuned: Tuned, listened: Listened) -> Section:
+    """What a program calls, from what costs most of its time."""
+    plan, measured = listened.plan, tuned.found.leaders
+    total_ns = max(plan.total_ns, 1.0)
+    rows: list[tuple[str | int | float | bool | None, ...]] = [
+        (place(c, has_hosts=False), *plan.spans[c], round(plan.calls[c]), cost / total_ns,
+         "yes" if c in measured else "no")
+        for c, cost in plan.costs.items()
+    ]  # fmt: skip
+    for reason, cost in plan.uncovered.items():
+        rows.append((f"calls {reason}", None, None, None, cost / total_ns, "no rule for them"))
+    heads = (
+        Column("operation", "operation"),
+        Column("from_bytes", "from", "bytes"),
+        Column("to_bytes", "to", "bytes"),
+        Column("calls", "calls", "count"),
+        *columns("ratio", share="of the time in all of them"),
+        Column("measured", "measured"),
+    )
+    words = called_in_words(listened, measured) + " How: netsonde man tune-mpi."
+    name = listened.program.name
+    return Section(
+        "called", f"What {name} calls", [words], Table("called", f"What {name} calls", heads, rows)
+    )
 
 
 def _rules_words(tuned: Tuned) -> str:

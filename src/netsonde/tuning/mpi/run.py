@@ -120,7 +120,7 @@ def heard(asked: Asked, program: Program, directory: Path, say: Callable[[str], 
         raise HostError(f"{program.name} calls nothing that a rule could be made for: {reasons}")
     say(
         f"{program.name}: {format_count(len(plan.costs), 'cell')}, "
-        f"{plan.share(plan.costs):.0%} of its time in collectives"
+        f"{100 * plan.share(plan.costs):.0f} % of its time in collectives"
     )
     return Listened(program, called, plan, notes)
 

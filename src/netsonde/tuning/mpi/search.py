@@ -190,6 +190,8 @@ def _take(found: Found, measured: Measured) -> None:
 def _look_closer(
     bench: Bench, wanted: Wanted, found: Found, cap_ns: int, say: Callable[[str], None]
 ) -> None:
+    if wanted.costs is not None:
+        return  # a program does not call what lies between
     until_ns = (SURVEY_SHARE + REFINE_SHARE) * wanted.budget_ns
     for number in range(1, REFINE_ROUNDS + 1):
         between: dict[Cell, tuple[str, ...]] = {}

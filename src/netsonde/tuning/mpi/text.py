@@ -67,19 +67,27 @@ def tuned_lines(tuned: Tuned, has_hosts: bool) -> Iterator[str]:
     yield from _what_now(tuned)
 
 
+def called_in_words(listened: Listened, measured: Collection[Cell]) -> str:
+    """How much of a program's time its collective operations take, and how much of that was
+    measured."""
+    of_program = 100 * min(listened.called.share_of_program, 1.0)
+    of_calls = 100 * listened.plan.share(measured)
+    return (
+        f"{listened.program.name} spent {of_program:.0f} % of its ranks' time in collective "
+        f"operations, waiting for each other included. Of that time {of_calls:.0f} % went into "
+        "calls of the sizes that were measured."
+    )
+
+
 MOST_CALLED = 12
 """Lines of what a program calls; all of it is in --json."""
 
 
 def called_lines(listened: Listened, measured: Collection[Cell], has_hosts: bool) -> Iterator[str]:
     """What a program calls, what of it was measured, and what no rule is sought for."""
-    plan, called, name = listened.plan, listened.called, listened.program.name
+    plan = listened.plan
     yield ""
-    yield from wrapped(
-        f"{name} spent {min(called.share_of_program, 1.0):.0%} of its ranks' time in collective "
-        f"operations, waiting for each other included. Of that time {plan.share(measured):.0%} "
-        "went into calls of the sizes that were measured."
-    )
+    yield from wrapped(called_in_words(listened, measured))
     yield f"{'calls':>9} {'of the time':>12}  operation"
     for cell in list(plan.costs)[:MOST_CALLED]:
         low, high = (format_size(size) for size in plan.spans[cell])
