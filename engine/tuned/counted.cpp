@@ -1,5 +1,7 @@
 #include "tuned/counted.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -50,8 +52,8 @@ std::size_t HashOfKind::operator()(const CallKind& kind) const noexcept {
 }
 
 CallCounts::CallCounts(const std::string& folder, int rank, int ranks)
-    : path_(folder + "/calls." + std::to_string(rank) + ".json"), rank_(rank), ranks_(ranks),
-      begin_(Clock::now()), next_write_(begin_ + first_write) {}
+    : path_(folder + "/calls." + std::to_string(rank) + ".json"), process_(::getpid()), rank_(rank),
+      ranks_(ranks), begin_(Clock::now()), next_write_(begin_ + first_write) {}
 
 CallCounts::Sum& CallCounts::sum_of(const CallKind& kind) {
     const auto found = sums_.find(kind);
@@ -82,6 +84,9 @@ void CallCounts::add(const CallKind& kind, Clock::time_point begin,
 }
 
 void CallCounts::finish(End end) noexcept {
+    if (::getpid() != process_) {
+        return; // a copy of the process that ends is not the rank
+    }
     const std::scoped_lock lock(mutex_);
     if (!is_finished_) {
         is_finished_ = true;

@@ -79,6 +79,7 @@ private:
     [[nodiscard]] std::string text(End end, Clock::time_point now) const;
 
     std::string path_;
+    int process_;
     int rank_;
     int ranks_;
     Clock::time_point begin_;

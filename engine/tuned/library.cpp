@@ -138,6 +138,7 @@ void Library::count_calls(int rank) {
     if (folder.empty() || parent != MPI_COMM_NULL) {
         return;
     }
+    ::unsetenv(calls_variable); // programs that this one starts are none of it
     counts_ = std::make_unique<CallCounts>(folder, rank, static_cast<int>(hosts_.size()));
     watched_.fill(true);
     static_cast<void>(std::atexit([] { here().tell_counts(CallCounts::End::exit); }));

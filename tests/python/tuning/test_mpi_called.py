@@ -13,10 +13,14 @@ import pytest
 from netsonde.errors import HostError
 from netsonde.launch.mpi_found import Mpi, find_mpi
 from netsonde.launch.mpi_programs import ProgramEnd, preload_for, run_program
+from netsonde.tuning.mpi.bench import Job
 from netsonde.tuning.mpi.called import VARIABLE, Called, Cost, Kind, read_called
 from netsonde.tuning.mpi.called_plan import Places, plan_of, widened
 from netsonde.tuning.mpi.candidates import Cell
+from netsonde.tuning.mpi.listen import Program
+from netsonde.tuning.mpi.prove import sizes_of
 from netsonde.tuning.mpi.rules import Rule
+from netsonde.tuning.mpi.run import Asked, tune
 
 SOURCE = Path(__file__).parents[1] / "known_collectives.c"
 RANKS = 4
@@ -49,10 +53,15 @@ KNOWN: dict[Kind, int] = {
     scope="module", params=["mpich", pytest.param("openmpi-debian", marks=pytest.mark.soak)]
 )
 def mpi(request: pytest.FixtureRequest) -> Mpi:
+    return find_mpi(here(request.param))
+
+
+def here(name: str) -> str:
     try:
-        return find_mpi(request.param)
+        find_mpi(name)
     except HostError as error:
         pytest.skip(str(error))
+    return name
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +253,25 @@ def test_on_hosts_ranks_have_to_lie_as_in_the_plan() -> None:
     plan = plan_of(called, Places((8,), (2,), has_hosts=True))
     assert list(plan.costs) == [Cell("bcast", 8, 2, 64)]
     assert plan.uncovered == {"on communicators that lie on hosts otherwise": 3}
+
+
+def test_a_rule_of_half_words_is_proven_at_whole_ones() -> None:
+    """Calls of 4 bytes are measured with 8; the rule is for both, and stays so."""
+    cell = Cell("allreduce", 8, 1, 8)
+    (rule,) = widened([Rule("allreduce", 8, None, 8, 8, "ring")], [cell], {cell: (4, 4)})
+    assert (rule.from_bytes, rule.to_bytes) == (4, 8)
+    assert sizes_of(rule) == [8]
+    assert sizes_of(Rule("allreduce", 8, None, 4, 20, "ring")) == [8, 16]
+    assert sizes_of(Rule("bcast", 8, None, 4, 20, "linear")) == [4, 9, 20]
+
+
+def test_who_calls_nothing_leaves_no_folder(tmp_path: Path) -> None:
+    program = Program(("sh", "-c", "echo said >&2; exit 3"), 10 * 10**9)
+    job = Job(here("mpich"))
+    asked = Asked(job, ("bcast",), (64,), (2,), (1,), 10**10, 0.03, program=program)
+    with pytest.raises(HostError, match=r"sh told nothing .* ended with status 3; it said: said"):
+        tune(asked, tmp_path, ["test"], lambda _: None)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rules_hold_for_called_sizes_up_to_the_next_measured_one() -> None:

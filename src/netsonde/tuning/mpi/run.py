@@ -4,6 +4,7 @@ page and the library's own file into one directory."""
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -70,9 +71,9 @@ class Tuned:
 def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], None]) -> Tuned:
     """Raises UsageError for what cannot be asked for, HostError where nothing could be measured."""
     mpi = find_mpi(asked.job.mpi)
-    directory = new_run_directory(out, "tune-mpi")
-    listened = None if asked.program is None else heard(asked, asked.program, directory, say)
-    if listened is not None:
+    directory, listened = None, None
+    if asked.program is not None:
+        directory, listened = heard(asked, asked.program, out, say)
         asked = replace(asked, operations=listened.plan.operations)
     ways = ways_of(asked)
     cells = cells_of(asked) if listened is None else tuple(listened.plan.costs)
@@ -81,6 +82,7 @@ def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], N
     refused = {at: s.why for at, s in seen.items() if s.why}
     ways = {o: [way for way in of_it if (o, way) not in refused] for o, of_it in ways.items()}
     seed = random.SystemRandom().randrange(2**40) if asked.seed is None else asked.seed
+    directory = directory or new_run_directory(out, "tune-mpi")
     bench = StudyBench(asked.job, directory, seed, command, say)
     ranks = max(asked.ranks)
     link = bench.link(ranks, max(asked.ppn))
@@ -110,8 +112,20 @@ def tune(asked: Asked, out: Path, command: Sequence[str], say: Callable[[str], N
     )  # fmt: skip
 
 
-def heard(asked: Asked, program: Program, directory: Path, say: Callable[[str], None]) -> Listened:
-    """What a program calls, and what of it can be measured. Raises UsageError, HostError."""
+def heard(
+    asked: Asked, program: Program, out: Path, say: Callable[[str], None]
+) -> tuple[Path, Listened]:
+    """What a program calls, in a new run directory, and what of it can be measured. Raises
+    UsageError and HostError; then there is no directory."""
+    directory = new_run_directory(out, "tune-mpi")
+    try:
+        return directory, _heard(asked, program, directory, say)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _heard(asked: Asked, program: Program, directory: Path, say: Callable[[str], None]) -> Listened:
     ranks, ppn = max(asked.ranks), max(asked.ppn)
     called, notes = listen(asked.job, program, ranks, ppn, directory, say)
     plan = plan_of(called, Places(asked.ranks, asked.ppn, bool(asked.job.hosts)))
