@@ -41,7 +41,7 @@ LIMITS_S = {"all": 720.0}
 TIDY_VERSION = 14
 POLL_S = 0.05
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")  # tests/conftest.py has an order
-FIVE_AT_ONCE = ("-n", "5", *BY_FILE)
+FOUR_AT_ONCE = ("-n", "4", *BY_FILE)
 TWO_AT_ONCE = ("-n", "2", *BY_FILE)
 FOLDERS = {"release": "build/wheel", "sanitize": "build/sanitize"}
 """Where CMakePresets.json builds. The first has the workers already, from scripts/setup."""
@@ -203,7 +203,7 @@ def test_steps() -> list[Step]:
         pytest(
             "tests side by side",
             "what measures nothing: rows, commands, pages, labs, servers, MPIs, deaths",
-            *("-m", "not soak and not measures", *FIVE_AT_ONCE),
+            *("-m", "not soak and not measures", *FOUR_AT_ONCE),
         ),
         # One at a time, but for those that leave each other room.
         pytest(
@@ -217,8 +217,8 @@ def test_steps() -> list[Step]:
 def fuzzers_step() -> Step:
     return Step(
         "fuzzers",
-        [sys.executable, "scripts/fuzz.py", "--seconds", "60"],
-        "what comes from elsewhere, made up: a minute of all fuzzers together",
+        [sys.executable, "scripts/fuzz.py", "--seconds", "120"],
+        "what comes from elsewhere, made up: two minutes of all fuzzers together",
         limit_s=900,
         skip=fuzzers_missing,
         is_idle=True,

@@ -1,5 +1,5 @@
 """The engine's fuzzers for an hour together, or as many seconds as NETSONDE_FUZZ_SECONDS says: part
-of `make soak`. `make test` runs them for one minute beside other tests."""
+of `make soak`. `make test` runs them for two minutes beside other tests."""
 
 from __future__ import annotations
 
