@@ -126,8 +126,8 @@ def test_a_global_window_keeps_an_oversubscribed_exchange_at_its_bound(sonde_sim
     rival["simulation.transport.kind"] = "tcp"
     ways = [f"alltoall/{name}" for name in ("pairwise", "shift", "staggered")]
     plans = [
-        planned("eight-eights", block="16k"),
-        *(planned("eight-eights", block="16k", algorithm=name, **rival) for name in ways),
+        planned("eight-eights", None, block="16k"),
+        *(planned("eight-eights", None, block="16k", algorithm=name, **rival) for name in ways),
     ]
     windowed, *others = simulated(sonde_sim, plans)
     block_bytes, packets = 16 * 1024, 12
