@@ -1,10 +1,12 @@
 /* Known collective calls, for what counts them. Each rank of an even number of them makes the same
  * calls; two threads make calls where MPI lets them.
  *
- * Usage: known_collectives finalize|abort|exit|kill
+ * Usage: known_collectives finalize|abort|exit
+ *        known_collectives kill FOLDER
  *
  * The word says how the ranks end: as they should, rank 0 by MPI_Abort, all by exit() without
- * MPI_Finalize, or rank 0 by a signal that nobody can catch, after two seconds of barriers.
+ * MPI_Finalize, or rank 0 by a signal that nobody can catch, once all ranks' files in FOLDER were
+ * written anew while they met at barriers.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { most_ranks = 16, elements = 4096 };
 
@@ -121,13 +124,33 @@ static void rarer(int rank) {
     MPI_Type_free(&gaps);
 }
 
+static void name_of(char* path, size_t size, const char* folder, int rank) {
+    snprintf(path, size, "%s/calls.%d.json", folder, rank);
+}
+
+/* Until each rank wrote anew what it called before. */
+static void meet_until_all_wrote(const char* folder, int rank, int ranks) {
+    char path[4096];
+    name_of(path, sizeof path, folder, rank);
+    remove(path);
+    for (int missing = 1; missing > 0;) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        missing = 0;
+        for (int i = 0; i < ranks; ++i) {
+            name_of(path, sizeof path, folder, i);
+            missing += access(path, R_OK) != 0;
+        }
+        MPI_Bcast(&missing, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+}
+
 int main(int argc, char** argv) {
     int provided, rank, ranks;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const char* end = argc > 1 ? argv[1] : "";
-    if (ranks > most_ranks || strlen(end) == 0) {
+    if (ranks > most_ranks || strlen(end) == 0 || (strcmp(end, "kill") == 0 && argc < 3)) {
         fprintf(stderr, "known_collectives: up to %d ranks, and how to end\n", most_ranks);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
@@ -142,12 +165,7 @@ int main(int argc, char** argv) {
         MPI_Abort(MPI_COMM_WORLD, 4);
     }
     if (strcmp(end, "kill") == 0) {
-        double begin = MPI_Wtime(), time = 0;
-        while (time < 2.0) {
-            MPI_Barrier(MPI_COMM_WORLD);
-            time = MPI_Wtime() - begin;
-            MPI_Bcast(&time, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        }
+        meet_until_all_wrote(argv[2], rank, ranks);
         if (rank == 0) {
             raise(SIGKILL);
         }

@@ -83,7 +83,7 @@ def counted(mpi: Mpi, program: Path, end: str, folder: Path) -> tuple[ProgramEnd
         VARIABLE: str(folder),
         "HWLOC_COMPONENTS": "-gl",
     }
-    command = [str(program), end]
+    command = [str(program), end, str(folder)]
     ended = run_program(mpi.name, None, RANKS, 1, "loopback", command, variables, TIMEOUT_S)
     return ended, read_called(folder)
 
