@@ -140,8 +140,8 @@ def test_a_usual_measurement_needs_no_library_of_statistics(words: str, tmp_path
 def test_an_answer_waits_for_no_module_that_only_other_runs_need(
     words: str, most: int, without: set[str], tmp_path: Path
 ) -> None:
-    """From Enter to the answer, half of the CPU time is imports, and every class of rows takes half
-    a millisecond of it. Modules can be counted on a busy machine."""
+    """Most of the CPU time from Enter to the answer is imports, and every dataclass takes half a
+    millisecond of it. Modules can be counted on a busy machine."""
     said = subprocess.run(
         [sys.executable, "-c", UNTIL_ANSWERED, *words.split(), "--out", str(tmp_path)],
         capture_output=True, text=True, check=True, timeout=110,
