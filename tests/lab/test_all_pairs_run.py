@@ -101,7 +101,7 @@ def test_a_host_that_dies_is_dropped_and_the_rest_is_measured(tmp_path, monkeypa
     from netsonde.study import testbed
 
     with lab_up(LabSpec(hosts=HOSTS, rate_bit_per_s=10**8, name="dying")) as lab:
-        monkeypatch.setattr(testbed, "lab_of", lambda _: lab)
+        monkeypatch.setattr("netsonde.lab.registry.lab_of", lambda _: lab)
         monkeypatch.setattr(
             testbed,
             "parse_hosts",

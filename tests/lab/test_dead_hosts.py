@@ -13,7 +13,6 @@ from netsonde.errors import HostError
 from netsonde.lab import lab_up
 from netsonde.lab.spec import LabSpec
 from netsonde.records.rundir import open_run
-from netsonde.study import testbed
 from netsonde.study.execute import start_study
 from netsonde.study.spec import StudySpec
 
@@ -82,7 +81,7 @@ def run_with_a_death(folder: Path, monkeypatch, measure, dying: str, **path):
         def the_lab(_):
             yield lab
 
-        monkeypatch.setattr(testbed, "lab_up", the_lab)
+        monkeypatch.setattr("netsonde.lab.lab_up", the_lab)
         progress = DieAfterOne(lab.host(dying), monkeypatch)
         spec = StudySpec.model_validate(
             {

@@ -65,7 +65,7 @@ def test_both_ends_forget_before_each_point(
 ) -> None:
     forgotten: list[str] = []
     monkeypatch.setattr(
-        "netsonde.study.testbed.forget_connections", lambda host: forgotten.append(host.name)
+        "netsonde.launch.memory.forget_connections", lambda host: forgotten.append(host.name)
     )
     words = ["tcp", "local", "latency", "--sizes", "1,64", "--count", "20", "-q", "--forget"]
     outcome = CliRunner().invoke(app, [*words, "--out", str(tmp_path)])
