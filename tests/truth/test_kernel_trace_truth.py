@@ -135,11 +135,12 @@ def test_a_token_bucket_is_the_queues_wait(attempts: Attempts) -> None:
         for attempt in attempts(2, of=3):
             _, origin, target = measured(session, test="stream", message_bytes=size, count=count)
             queue, driver = origin.waits["queue"], origin.waits["driver"]
-            assert queue.count == driver.count == origin.queue_begun == count
-            assert target.waits["receive"].count == count
+            assert origin.queue_begun == count
             median = queue.histogram.quantile(0.5)
             attempt.found(queue_max_ns=queue.max_ns, expected=count * frame_ns, median_ns=median)
             with attempt:
+                # Now and then a few of the first are in no wait: docs/methods/kernel-trace.md.
+                assert queue.count == driver.count == target.waits["receive"].count == count
                 # A few pass at once, as the bucket was full; the last waited for nearly all others.
                 assert 0.8 * count * frame_ns < queue.max_ns < 1.1 * count * frame_ns
                 assert queue.sum_ns == pytest.approx(queue.max_ns * count / 2, rel=0.2)
