@@ -1,5 +1,5 @@
-"""libfabric's provider tcp beside TCP over a known link: what it adds is what its system calls
-cost a plain socket. Time decides it, so it is in `make soak`."""
+"""libfabric's provider tcp beside TCP over a known link: its system calls, made by a plain socket,
+are a good part of what it adds. Time decides it, so it is in `make soak`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from netsonde.lab import permission_problem
 
 PROBLEM = permission_problem()
 SECONDS = 6.0
-MOST = 1.10
+LEAST_SHARE = 0.25
 
 
 @pytest.mark.soak
 @pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.timeout(180)
-def test_asleep_it_adds_to_tcp_what_its_system_calls_do(attempts: Attempts) -> None:
-    """The ratio of both medians over that of the control's two, each by batches in turn."""
+def test_asleep_its_system_calls_are_a_part_of_what_it_adds_to_tcp(attempts: Attempts) -> None:
+    """The control's ratio of two medians beside the provider's, each by batches in turn."""
     require_fabric()
     with open_route(LAB) as (route, _), fabric_wait.control() as program:
         for attempt in attempts(2, of=3):
@@ -36,4 +36,5 @@ def test_asleep_it_adds_to_tcp_what_its_system_calls_do(attempts: Attempts) -> N
                 calls, _ = fabric_wait.controlled(route, "lab", program)
                 over_tcp = found[1].ratio.ratio
                 attempt.found(over_tcp=over_tcp, calls=calls.ratio.ratio)
-                assert over_tcp / calls.ratio.ratio <= MOST
+                assert over_tcp > 1.0
+                assert (calls.ratio.ratio - 1.0) / (over_tcp - 1.0) >= LEAST_SHARE
