@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -133,3 +134,18 @@ def load_toml(text: str, source: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{source} is not TOML: {error}") from error
+
+
+def read_json(path: Path, most_bytes: int, what: str) -> Any:
+    """The document of a file that came from elsewhere. Raises UsageError with one sentence where it
+    cannot be read, is no JSON, or has more than ``most_bytes``, the limit for ``what``."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most_bytes + 1)
+        if len(content) > most_bytes:
+            raise UsageError(f"{path} is larger than {most_bytes} bytes, the limit for {what}")
+        return json.loads(content)
+    except OSError as error:
+        raise UsageError(f"cannot read {what} from {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no JSON document: {str(error)[:80]}") from error

@@ -8,7 +8,6 @@ that of all ranks together.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -16,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netsonde.errors import HostError
+from netsonde.errors import HostError, UsageError
 from netsonde.operations import operations
+from netsonde.tables import read_json
 
 VARIABLE = "NETSONDE_CALLS"
 """Names the folder to the ranks."""
@@ -161,15 +161,9 @@ def _kind(row: Mapping[str, Any]) -> Kind:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            content = file.read(FILE_LIMIT_BYTES + 1)
-        if len(content) > FILE_LIMIT_BYTES:
-            raise HostError(f"{path} is larger than {FILE_LIMIT_BYTES} bytes, the limit for calls")
-        document = json.loads(content)
-    except OSError as error:
-        raise HostError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise HostError(f"{path} is no JSON document: {str(error)[:80]}") from error
+        document = read_json(path, FILE_LIMIT_BYTES, "calls")
+    except UsageError as error:  # a rank wrote it, not the user
+        raise HostError(str(error)) from error
     if not _is_whole(document):
         raise HostError(f"{path} does not hold what a rank calls")
     return dict(document)

@@ -14,6 +14,7 @@ from typing import Any
 from netsonde.errors import UsageError
 from netsonde.operations import nearest, operations
 from netsonde.schedules.algorithms import LIBRARY, NATIVE, library_of, schedule_of
+from netsonde.tables import read_json
 
 FORMAT = "netsonde rules"
 VERSION = 1
@@ -95,16 +96,7 @@ def _order(rule: Rule) -> tuple[Any, ...]:
 
 def read_rules(path: Path) -> Rules:
     """Raises UsageError with one sentence for a file that is none, or whose rules overlap."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(FILE_LIMIT_BYTES + 1)
-        if len(content) > FILE_LIMIT_BYTES:
-            raise UsageError(f"{path} is larger than {FILE_LIMIT_BYTES} bytes, the limit for rules")
-        document = json.loads(content)
-    except OSError as error:
-        raise UsageError(f"cannot read rules from {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON document: {str(error)[:80]}") from error
+    document = read_json(path, FILE_LIMIT_BYTES, "rules")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UsageError(f'{path} holds no rules: its "format" is not "{FORMAT}"')
     if document.get("version") != VERSION:
