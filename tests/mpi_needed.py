@@ -17,3 +17,12 @@ def require_mpi(name: str = "mpich") -> tuple[Path, Path]:
         return find_mpi(name).mpiexec, find_worker("sonde-mpi")
     except HostError as error:
         pytest.skip(str(error))
+
+
+def mpi_here(name: str) -> str:
+    """The name. Skips the test where there is no such MPI."""
+    try:
+        find_mpi(name)
+    except HostError as error:
+        pytest.skip(str(error))
+    return name

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mpi_needed import mpi_here
 from netsonde.errors import HostError
 from netsonde.launch.mpi_found import Mpi, find_mpi
 from netsonde.launch.mpi_programs import ProgramEnd, preload_for, run_program
@@ -53,15 +54,7 @@ KNOWN: dict[Kind, int] = {
     scope="module", params=["mpich", pytest.param("openmpi-debian", marks=pytest.mark.soak)]
 )
 def mpi(request: pytest.FixtureRequest) -> Mpi:
-    return find_mpi(here(request.param))
-
-
-def here(name: str) -> str:
-    try:
-        find_mpi(name)
-    except HostError as error:
-        pytest.skip(str(error))
-    return name
+    return find_mpi(mpi_here(request.param))
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +260,7 @@ def test_a_rule_of_half_words_is_proven_at_whole_ones() -> None:
 
 def test_who_calls_nothing_leaves_no_folder(tmp_path: Path) -> None:
     program = Program(("sh", "-c", "echo said >&2; exit 3"), 10 * 10**9)
-    job = Job(here("mpich"))
+    job = Job(mpi_here("mpich"))
     asked = Asked(job, ("bcast",), (64,), (2,), (1,), 10**10, 0.03, program=program)
     with pytest.raises(HostError, match=r"sh told nothing .* ended with status 3; it said: said"):
         tune(asked, tmp_path, ["test"], lambda _: None)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mpi_needed import mpi_here
 from netsonde.errors import HostError, UnsupportedError
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_found import find_mpi
@@ -26,14 +27,6 @@ ALL = ("mpich", "mpich-debian", "openmpi-debian", OPENMPI_5)
 RANKS = 8
 
 
-def here(name: str) -> str:
-    try:
-        find_mpi(name)
-    except HostError as error:
-        pytest.skip(str(error))
-    return name
-
-
 def test_patterns_are_the_same_but_for_heads() -> None:
     sent = np.array([[0.0, 1.0], [2.0, 0.0]])
     pattern = Pattern(sent)
@@ -46,7 +39,7 @@ def test_patterns_are_the_same_but_for_heads() -> None:
 def test_an_mpi_is_told_and_seen_to_obey() -> None:
     """Bruck's is not what the library takes for this size: 4 ranks send 2 partners 2 parts each."""
     operation = operations()["alltoall"]
-    with PatternJob(here("mpich"), 4) as job:
+    with PatternJob(mpi_here("mpich"), 4) as job:
         assert "brucks" in job.listed(operation)
         native = job.pattern(operation, 65_536)
         told = job.pattern(operation, 65_536, "library:brucks")
@@ -73,7 +66,7 @@ def test_an_mpi_is_told_and_seen_to_obey() -> None:
 def test_each_mpi_does_what_its_algorithms_are_called(name: str) -> None:
     """Those that have our schedules' steps send as these do, for every operation that has any."""
     seen_same = 0
-    with PatternJob(here(name), RANKS) as job:
+    with PatternJob(mpi_here(name), RANKS) as job:
         for operation in operations().values():
             likes = {
                 LIBRARY + way: like.partition("/")[2]
@@ -101,7 +94,7 @@ def test_each_mpi_does_what_its_algorithms_are_called(name: str) -> None:
 def test_numbers_of_mpichs_words_are_those_that_it_makes_of_them(name: str) -> None:
     """The list is read from descriptions; here each word goes through the environment, whose number
     the library says. It ends at its start for a word that it does not know."""
-    here(name)
+    mpi_here(name)
     for operation, words in library_ways(name).items():
         for number, word in enumerate(words, 1):
             variable = f"MPIR_CVAR_{operation.upper()}_INTRA_ALGORITHM"
@@ -142,7 +135,7 @@ TAUGHT = {
 @pytest.mark.parametrize("name", ALL)
 def test_rules_are_obeyed_and_nothing_else_changes(name: str, tmp_path: Path) -> None:
     """At a size of each rule the library does as it is told; at twice the size as untuned."""
-    family = find_mpi(here(name)).family
+    family = find_mpi(mpi_here(name)).family
     rules = [
         Rule(operation, RANKS, None, 4096, 32_768, LIBRARY + way)
         for operation, way in TAUGHT[family].items()
@@ -158,7 +151,7 @@ def test_rules_are_obeyed_and_nothing_else_changes(name: str, tmp_path: Path) ->
 def test_a_rule_that_is_not_in_the_file_is_not_called_obeyed(tmp_path: Path) -> None:
     """The file has another number of ranks: so nothing changes, and that is seen."""
     rule = Rule("alltoall", RANKS, None, 4096, 32_768, "library:brucks")
-    job = Job(here("mpich"))
+    job = Job(mpi_here("mpich"))
     _, _, tuned = library_file([replace(rule, ranks=RANKS + 1)], job, tmp_path)
     (found,) = obeyed([rule], job, tuned)
     assert found.is_obeyed is False
