@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from netsonde.errors import UsageError
 from netsonde.operations import operations
+from netsonde.tuning.mpi import bench
 from netsonde.tuning.mpi.candidates import Cell, Link, predicted_ns, prune
 from netsonde.tuning.mpi.choose import (
     crossovers,
@@ -269,3 +272,42 @@ def test_leaders_that_save_a_program_most_are_confirmed_first() -> None:
     assert min(costs[size] for size in confirmed) > max(
         (costs[c.size_bytes] for c in found.leaders if c.size_bytes not in confirmed), default=0.0
     )
+
+
+class Ending(Cluster):
+    """Whose machine is gone once all was surveyed."""
+
+    def measure(self, ways: Mapping[Cell, Sequence[str]], *more: Any, **named: Any) -> Measured:
+        if self.asked:
+            why = "host node07 is gone"
+            return Measured({}, {(cell, way): why for cell, of in ways.items() for way in of})
+        return super().measure(ways, *more, **named)
+
+
+def test_a_survey_is_kept_where_nothing_can_be_confirmed() -> None:
+    cells = tuple(Cell("alltoall", 8, 1, size) for size in (64, 128))
+    cluster = Ending(lambda way, size: (2.0 if way == "native" else 1.0) * (1000.0 + size))
+    wanted = Wanted(cells, {"alltoall": ("native", "library:nb")}, 60 * SECOND, 0.03, 1, LINK)
+    found = search(cluster, wanted, lambda _: None)
+    assert set(found.leaders.values()) == {"library:nb"}
+    assert not found.winners
+    assert "no leader confirmed: host node07 is gone" in found.notes
+
+
+def test_launches_that_cannot_be_made_are_failures_of_a_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a step of the search has a time; a proof has none, and ends there."""
+
+    def refuse(*_: Any) -> None:
+        raise UsageError("not one point fits the budget of 1 s")
+
+    monkeypatch.setattr(bench, "start_study", refuse)
+    at = bench.StudyBench(bench.Job("mpich"), tmp_path, 1, ["test"], lambda _: None)
+    cell = Cell("alltoall", 8, 1, 64)
+    measured = at.measure({cell: ("native", "ring")}, 3, 10**7, "confirm", SECOND)
+    assert not measured.times
+    why = "not one point fits the budget of 1 s"
+    assert measured.failures == {(cell, "native"): why, (cell, "ring"): why}
+    with pytest.raises(UsageError, match="not one point"):
+        at.measure({cell: ("native", "ring")}, 3, 10**7, "prove")

@@ -12,7 +12,7 @@ from typing import Any
 
 from netsonde.catalogue.test import names_of
 from netsonde.catalogue.transport import first_with
-from netsonde.errors import HostError
+from netsonde.errors import HostError, UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.records.data import Point
 from netsonde.records.rundir import open_run
@@ -117,8 +117,8 @@ class StudyBench:
         self, ways: Ways, launches: int, cap_ns: int, name: str, time_ns: int | None = None
     ) -> Measured:
         """Each way of each cell in each launch, in random order, all of a launch before the next;
-        what does not fit ``time_ns`` is left out from the end. Raises HostError where no launch
-        could be made."""
+        what does not fit ``time_ns`` is left out from the end, and launches that could not be
+        made are failures of all that they were for. Without it, raises HostError there."""
         return self._measured(ways, launches, cap_ns, name, (), time_ns)
 
     def beside(
@@ -152,7 +152,15 @@ class StudyBench:
             if time_ns is not None:
                 share_ns = max(time_ns // len(jobs), LEAST_TIME_NS)
                 content["budget"] = {"time": share_ns, "over": "drop"}
-            for point in self._run(content):
+            try:
+                points = self._run(content)
+            except (HostError, UsageError) as error:
+                if time_ns is None:
+                    raise
+                # A step of a search: what was measured before is kept.
+                failures |= {(cell, way): str(error) for cell in cells for way in ways[cell]}
+                continue
+            for point in points:
                 asked = point.spec
                 cell = Cell(asked.operation or "", ranks, ppn, asked.asked_bytes)
                 way = (asked.mpi if mpis else point.label) or NATIVE

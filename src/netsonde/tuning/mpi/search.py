@@ -243,6 +243,8 @@ def _confirm(
     ways = {cell: (NATIVE, found.leaders[cell]) for cell in led}
     fresh = bench.measure(ways, launches, cap_ns, "confirm", left_ns)
     found.failures |= fresh.failures
+    if not fresh.times and fresh.failures:
+        found.notes.append(f"no leader confirmed: {next(iter(fresh.failures.values()))}")
     for cell in led:
         measured = fresh.times.get(cell, {})
         way = found.leaders[cell]
