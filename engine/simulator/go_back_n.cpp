@@ -77,7 +77,7 @@ std::uint32_t GoBackN::next_new(std::uint32_t host_index) {
 }
 
 void GoBackN::leave(std::uint32_t flow_index, std::uint32_t packet_index, VirtualTime timer_at) {
-    set_timer(EventKind::timer, flow_index, timer_at);
+    set_timer(EventKind::timer, flows_[flow_index].source, flow_index, timer_at);
     if (plan_.acknowledge != Acknowledge::piggyback || flows_[flow_index].reverse == none) {
         return;
     }
@@ -88,9 +88,10 @@ void GoBackN::leave(std::uint32_t flow_index, std::uint32_t packet_index, Virtua
     }
 }
 
-void GoBackN::set_timer(EventKind kind, std::uint32_t flow_index, VirtualTime at) {
+void GoBackN::set_timer(EventKind kind, std::uint32_t host, std::uint32_t flow_index,
+                        VirtualTime at) {
     if (at != protocol::never) {
-        events_.push(at, kind, 0, flow_index);
+        events_.push(at + hosts_.timer_late(host), kind, 0, flow_index);
     }
 }
 
@@ -119,7 +120,7 @@ void GoBackN::take_data(std::uint32_t flow_index, const Packet& packet) {
     counts.duplicate += taken.arrival == protocol::Arrival::duplicate ? 1 : 0;
     counts.out_of_order += taken.arrival == protocol::Arrival::out_of_order ? 1 : 0;
     say(flow_index, taken.answer);
-    set_timer(EventKind::late_answer, flow_index, taken.timer_at);
+    set_timer(EventKind::late_answer, flow.target, flow_index, taken.timer_at);
     if (taken.arrival == protocol::Arrival::accepted) {
         if (plan_.acknowledge == Acknowledge::piggyback) {
             (void)flows_.reverse_of(flow_index); // by which an answer may go
@@ -187,7 +188,7 @@ void GoBackN::on_timer(std::uint32_t flow_index) {
     if (!had && flow.sender.has_resend()) {
         resends_[flow.source].push(flow_index);
     }
-    set_timer(EventKind::timer, flow_index, out.timer_at);
+    set_timer(EventKind::timer, flow.source, flow_index, out.timer_at);
     hosts_.poke(flow.source);
 }
 

@@ -45,7 +45,7 @@ private:
     void take_nack(std::uint32_t flow_index, std::uint32_t number);
     void settle(std::uint32_t host, std::uint32_t acknowledged);
     void say(std::uint32_t flow_index, protocol::Answer with);
-    void set_timer(EventKind kind, std::uint32_t flow_index, VirtualTime at);
+    void set_timer(EventKind kind, std::uint32_t host, std::uint32_t flow_index, VirtualTime at);
 
     protocol::SendRules send_rules_;
     protocol::AnswerRules answer_rules_;

@@ -51,6 +51,9 @@ public:
     void on_process(std::uint32_t host);
     void on_kernel(std::uint32_t host);
 
+    [[nodiscard]] VirtualTime timer_late(std::uint32_t host) const {
+        return hosts_[host].kind->timer_late;
+    }
     [[nodiscard]] std::uint64_t lost(std::uint32_t host) const { return hosts_[host].lost; }
     [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_; }
     void check_empty() const;

@@ -97,6 +97,7 @@ HostKind read_host_kind(Fields fields) {
     kind.other_processor =
         choose<bool>({{"same", false}, {"other", true}}, "receive_processor",
                      fields.optional_text("receive_processor", 32).value_or("same"));
+    kind.timer_late = take_time(fields, "timer_late_ns", 0);
     if (fields.has("jitter")) {
         kind.jitter = read_jitter(fields.object("jitter"));
     }

@@ -54,6 +54,7 @@ struct HostKind {
     Cost copy;
     bool control_overhead = true;
     bool other_processor = false; // pays the receive overhead
+    VirtualTime timer_late = 0;   // by which its process learns that a timer has run out
     std::int64_t transmit_ring_packets = 64;
     std::int64_t receive_pool_packets = 1024;
     ProcessJitter jitter;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "core/failure.hpp"
 #include "transport/link/carrier.hpp"
 #include "transport/link/channel.hpp"
@@ -333,6 +334,22 @@ TEST_CASE("without losses nothing is sent again") {
     ChannelRules rules = rules_of(protocol::Acknowledge::immediate);
     rules.sends.timeout = 10'000'000'000;
     CHECK(play(pair, rules, 1000) == 0);
+}
+
+TEST_CASE("a timer that ran out is counted, and how late that was seen") {
+    Pair pair;
+    LinkChannel origin(pair.a, 0, rules_of(protocol::Acknowledge::immediate), 64);
+    const std::array<std::byte, 8> message{};
+    REQUIRE(origin.try_send(message));
+    const protocol::Ticks due = origin.next_timer();
+    while (monotonic_ns() < due + 2'000'000) {
+    }
+    while (origin.counts().timers == 0) {
+        origin.work();
+    }
+    CHECK(origin.counts().timers == 1);
+    CHECK(origin.counts().timers_late_ns >= 2'000'000);
+    CHECK(origin.counts().resent == 1);
 }
 
 TEST_CASE("one process speaks with many partners") {

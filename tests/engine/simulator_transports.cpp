@@ -196,6 +196,21 @@ TEST_CASE("packets that time out together are so many time-outs, and one event")
     CHECK(static_cast<std::int64_t>(outcome.counts[0].time_outs) > 3 * events);
 }
 
+TEST_CASE("a host that learns of its timers late sends again by so much later") {
+    constexpr std::int64_t late_ns = 70'000;
+    json scenario =
+        one_switch(2, {{"architecture", "output"}}, go_back_n(1, 5'000'000),
+                   {{"kind", "one_way"}, {"source", 0}, {"target", 1}, {"packets", 50}});
+    scenario["link_kinds"]["fast"]["loss_ratio"] = 0.1;
+    const Outcome prompt = run_scenario(scenario);
+    scenario["host_kinds"]["pc"]["timer_late_ns"] = late_ns;
+    const Outcome late = run_scenario(scenario);
+    REQUIRE(prompt.counts[0].time_outs > 5);
+    CHECK(late.counts[0].time_outs == prompt.counts[0].time_outs);
+    CHECK(to_ns(late.elapsed - prompt.elapsed) ==
+          late_ns * static_cast<std::int64_t>(prompt.counts[0].time_outs));
+}
+
 TEST_CASE("each change of a sender's state is recorded") {
     json scenario =
         one_switch(2, {{"architecture", "output"}}, go_back_n(10, 100'000'000),

@@ -85,11 +85,18 @@ void LinkChannel::take_data(const LinkSegment& segment, protocol::Ticks now) {
     port_.release(segment);
 }
 
+void LinkChannel::note_late(protocol::Ticks late_ns) noexcept {
+    ++counts_.timers;
+    counts_.timers_late_ns += static_cast<std::uint64_t>(late_ns);
+}
+
 void LinkChannel::look_at_timers(protocol::Ticks now) {
     if (now >= send_timer_) {
+        note_late(now - send_timer_);
         send_timer_ = sender_.on_timer(rules_.sends, now, log_).timer_at;
     }
     if (now >= answer_timer_) {
+        note_late(now - answer_timer_);
         answer_timer_ = protocol::never;
         if (receiver_.on_timer()) {
             say(FrameKind::pack);

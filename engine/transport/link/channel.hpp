@@ -24,6 +24,8 @@ struct ChannelCounts {
     std::uint64_t no_room = 0; // in order, but more than may lie here
     std::uint64_t packs = 0;   // that were sent alone
     std::uint64_t nacks = 0;
+    std::uint64_t timers = 0; // that ran out, and how late that was seen, in all
+    std::uint64_t timers_late_ns = 0;
     std::uint64_t copied_sent = 0;
     std::uint64_t copied_received = 0;
 };
@@ -61,6 +63,7 @@ private:
     void take(const LinkSegment& segment, protocol::Ticks now);
     void take_data(const LinkSegment& segment, protocol::Ticks now);
     void look_at_timers(protocol::Ticks now);
+    void note_late(protocol::Ticks late_ns) noexcept;
     void send_again(protocol::Ticks now);
     void transmit(const protocol::Sent& sent);
     void say(FrameKind kind);

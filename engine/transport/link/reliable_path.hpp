@@ -90,6 +90,8 @@ public:
             {"packets_out_of_order", now.out_of_order - before_.out_of_order},
             {"packs_sent", now.packs - before_.packs},
             {"nacks_sent", now.nacks - before_.nacks},
+            {"timers", now.timers - before_.timers},
+            {"timers_late_ns", now.timers_late_ns - before_.timers_late_ns},
             {"strangers", dropped.strangers - dropped_before_.strangers},
             {"malformed", dropped.malformed - dropped_before_.malformed},
             {"no_room", dropped.no_room - dropped_before_.no_room + now.no_room - before_.no_room},

@@ -5,6 +5,7 @@ Method: docs/methods/link.md, "Gathers beside model and simulator".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,7 +117,7 @@ def _one(
     load = _load(point, topology, rate)
     lab = point.checks.get("lab")
     late = lab if isinstance(lab, Mapping) else {}
-    host = _host(point, topology, late)
+    host = host_of(point, topology, late)
     plans = [_plan(point, topology, load, host, later_ns) for later_ns in _delays(late)]
     found = [_simulated(simulators, plan, seeds) for plan in plans]
     batches = found[0]
@@ -171,15 +172,20 @@ def _switch_of(topology: Mapping[str, Any], host: str) -> Mapping[str, Any]:
     return dict(switch)
 
 
-def _host(point: Point, topology: Mapping[str, Any], late: Mapping[str, Any]) -> dict[str, Any]:
+def host_of(point: Point, topology: Mapping[str, Any], late: Mapping[str, Any]) -> dict[str, Any]:
     """What a message costs its hosts: half of what the exchange of short frames before the gather
-    took beyond its lines, a quarter of it at the sender. And what they scatter by, as real ones
-    fall out of step: half of the emulated frames were so late."""
-    beyond = [
-        (end.counters["sync_round_trip_ns"] - round_trip_ns(topology, end.host, _sink(batch))) / 2
+    took beyond its lines, a quarter of it at the sender. They scatter as far as frames came late
+    by different times, and learn of their timers as late as these did: whoever sends again is by
+    so much behind those that answers drive, and loses the race for a place that has become free."""
+    senders = [
+        (end, _sink(batch))
         for batch in point.batches
         for rank, end in batch.ends.items()
         if rank % 2 == 0
+    ]
+    beyond = [
+        (end.counters["sync_round_trip_ns"] - round_trip_ns(topology, end.host, sink)) / 2
+        for end, sink in senders
     ]
     cost_ns = max(0.0, float(np.median(beyond)))
     sent_ns = SENDERS_PART * cost_ns
@@ -187,9 +193,15 @@ def _host(point: Point, topology: Mapping[str, Any], late: Mapping[str, Any]) ->
         "send_overhead": {"base_ns": sent_ns},
         "user_receive_overhead": {"base_ns": cost_ns - sent_ns},
     }
-    mean_ns = round(float(late.get("late_median_ns") or 0))
-    if mean_ns:
-        host["jitter"] = {"distribution": "exponential", "mean_ns": mean_ns}
+    timers = sum(end.counters.get("timers", 0) for end, _ in senders)
+    if timers:
+        late_ns = sum(end.counters["timers_late_ns"] for end, _ in senders)
+        host["timer_late_ns"] = round(late_ns / timers)
+    if late:
+        usual_ns = float(late["late_median_ns"])
+        mean_ns = (float(late["late_p99_ns"]) - usual_ns) / math.log(50)
+        # Rarer and longer ones are what each point is simulated a second time for.
+        host["jitter"] = {"distribution": "exponential", "mean_ns": round(min(mean_ns, usual_ns))}
     return host
 
 

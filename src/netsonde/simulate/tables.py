@@ -106,6 +106,7 @@ class HostTable(Strict):
     transmit_ring: int | None = named("transmit_ring_packets", ge=1, le=1_000_000)
     receive_pool: int | None = named("receive_pool_packets", ge=1, le=1_000_000)
     receive_processor: Literal["same", "other"] | None = None
+    timer_late: Duration | None = named("timer_late_ns")
     jitter: HostJitter | None = None
     coalescing: Coalescing | None = None
 

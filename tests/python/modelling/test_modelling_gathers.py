@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from netsonde.errors import UsageError
 from netsonde.lab.scenario import LAB, parse_scenario
 from netsonde.lab.topology import complete_switches, particular_hosts, places_of, topology_of
-from netsonde.modelling.gathers import gathered, round_trip_ns
+from netsonde.modelling.gathers import gathered, host_of, round_trip_ns
 from netsonde.modelling.gathers_shown import gathers_document, gathers_lines
 from netsonde.modelling.lab_cluster import lab_cluster
 from netsonde.records.data import Batch, EndData, Point, Run
@@ -78,6 +79,22 @@ def test_inputs_that_overflow_are_simulated_and_by_formula(tmp_path: Path) -> No
     near = abs(one.apart) <= 0.05
     assert lines[-1].startswith(f"{near:d} of 1")
     assert gathers_document([one])["gathers"][0]["chances"]["c"] == pytest.approx(0.01)
+
+
+def test_hosts_are_simulated_as_late_and_scattered_as_these_were(tmp_path: Path) -> None:
+    """Timers by the mean of what was counted; an exponential's median and 99 % are ln 50 means
+    apart, and at most half of all frames' lateness is taken for hosts'."""
+    run = run_of(tmp_path, ONE.format("output", 48), 100, 302, 30_000)
+    (point,) = run.points
+    for end in point.batches[0].ends.values():
+        end.counters.update(timers=4, timers_late_ns=4 * 50_000 + end.rank)
+    host = host_of(point, run.manifest["path"]["topology"], point.checks["lab"])
+    assert host["timer_late_ns"] == 50_000
+    assert host["jitter"]["mean_ns"] == round(20_000 / math.log(50))
+    late = {"late_median_ns": 10_000, "late_p99_ns": 900_000}
+    host = host_of(point, run.manifest["path"]["topology"], late)
+    assert host["jitter"]["mean_ns"] == 10_000
+    assert host_of(point, run.manifest["path"]["topology"], {}).get("jitter") is None
 
 
 @pytest.mark.worker
