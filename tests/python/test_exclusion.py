@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from netsonde.errors import HostError
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.launch.exclusion import FOLDER, Exclusion, own_key, own_name
 from netsonde.launch.local import LocalHost
+from netsonde.launch.worker import Worker, start_worker
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_run
 
@@ -65,6 +67,27 @@ def test_two_that_did_not_wait_both_say_so() -> None:
         second.begin([LocalHost()])
         assert second.end()[HERE]["beside"] == "first"
         assert first.end() == {HERE: {"meanwhile": "second"}}
+
+
+def test_one_that_was_expected_starts_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Worker] = []
+
+    def counted(host: Any) -> Worker:
+        started.append(start_worker(host))
+        return started[-1]
+
+    monkeypatch.setattr("netsonde.launch.exclusion.start_worker", counted)
+    with exclusion("first", 0) as first:
+        first.expect([LocalHost()])
+        first.begin([LocalHost()])
+        first.end()
+        first.begin([LocalHost()])
+    with exclusion("for nothing", 0) as never_begun:
+        never_begun.expect([LocalHost()])
+    assert len(started) == 2
+    for worker in started:  # whatever was expected is gone, and nobody has the host
+        with pytest.raises(HostError):
+            worker.submit("facts")
 
 
 def test_the_hosts_of_one_that_was_killed_are_free() -> None:

@@ -7,8 +7,8 @@ import getpass
 import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -59,15 +59,26 @@ class Exclusion(Closing):
         self._wait_s = wait_s
         self._say = say
         self._workers: dict[str, Worker] = {}
+        self._coming: dict[str, Future[Worker | None]] = {}
         self._claims: dict[str, _Claim] = {}
         self._served: list[TellsOfOthers] = []
+
+    def expect(self, hosts: Sequence[Host]) -> None:
+        """These will probably be asked for: what asks them starts meanwhile, for that takes longer
+        than to ask."""
+        machines = _machines(hosts)
+        starters = ThreadPoolExecutor(AT_ONCE, "claim")
+        for name in machines.keys() - self._workers.keys() - self._coming.keys():
+            self._coming[name] = starters.submit(_started, machines[name])
+        starters.shutdown(wait=False)
 
     def begin(self, hosts: Sequence[Host]) -> None:
         """Has these hosts from now on, or measures beside whoever has one of them. Of those that
         serve themselves it is learnt when they were opened."""
         self._served = [host for host in hosts if isinstance(host, TellsOfOthers)]
         machines = _machines(hosts)
-        self._start({name: host for name, host in machines.items() if name not in self._workers})
+        self.expect(hosts)
+        self._wait_for(machines.keys() & self._coming.keys())
         deadline = time.monotonic() + self._wait_s
         for name in sorted(machines):  # two that want the same hosts must not wait for each other
             if (worker := self._workers.get(name)) is None:
@@ -82,7 +93,8 @@ class Exclusion(Closing):
         wait."""
         self._what = what
         machines = _machines([host])
-        self._start({name: h for name, h in machines.items() if name not in self._workers})
+        self.expect([host])
+        self._wait_for(machines.keys() & self._coming.keys())
         for name in machines.keys() & self._workers.keys():
             try:
                 if holder := self._holder(self._workers[name], beside=False):
@@ -115,19 +127,15 @@ class Exclusion(Closing):
 
     def close(self) -> None:
         """Gives everything back. Idempotent."""
+        self._wait_for(self._coming.keys())
         workers, self._workers, self._claims = self._workers, {}, {}
         for worker in workers.values():
             worker.close()
 
-    def _start(self, machines: Mapping[str, Host]) -> None:
-        if not machines:
-            return
-        with ThreadPoolExecutor(min(AT_ONCE, len(machines)), "claim") as starters:
-            for name, worker in zip(
-                machines, starters.map(_started, machines.values()), strict=True
-            ):
-                if worker is not None:
-                    self._workers[name] = worker
+    def _wait_for(self, names: Collection[str]) -> None:
+        for name in list(names):
+            if worker := self._coming.pop(name).result():
+                self._workers[name] = worker
 
     def _claimed(self, worker: Worker, deadline: float) -> _Claim:
         began, told = time.monotonic(), False

@@ -32,6 +32,7 @@ from netsonde.figures import Figure
 from netsonde.figures.requirements import REQUIREMENTS
 from netsonde.launch.copies import refuse_copies
 from netsonde.launch.exclusion import Exclusion, own_name
+from netsonde.launch.local import LocalHost
 from netsonde.names import require_text
 from netsonde.records.data import Run
 from netsonde.records.journal import Journal
@@ -89,6 +90,32 @@ def start_study(
     refuse_copies()
     seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
     spec = spec.model_copy(update={"seed": seed})
+    with _exclusion(spec, progress) as exclusion:
+        directory, manifest = _planned(spec, seed, parent, command, progress)
+        try:
+            return _Execution(spec, directory, manifest, progress, pair_code, exclusion).run()
+        except InterruptedByUserError:
+            raise  # whoever interrupts may want to resume
+        except NetsondeError:
+            if not says_something(open_run(directory)):  # refused, or nobody was there
+                shutil.rmtree(directory, ignore_errors=True)
+            raise
+
+
+def _exclusion(spec: StudySpec, progress: Progress) -> Exclusion:
+    """Of the study's hosts. Most studies need this one, which it asks for while the study is
+    planned."""
+    found = Exclusion(
+        own_name(f"netsonde {spec.name}"), spec.wait_for_others / 1e9, progress.notice
+    )
+    found.expect([LocalHost()])
+    return found
+
+
+def _planned(
+    spec: StudySpec, seed: int, parent: Path, command: Sequence[str], progress: Progress
+) -> tuple[Path, dict[str, Any]]:
+    """A new run directory with the study's plan, and its manifest. Raises UsageError."""
     points = plan_points(spec)
     refuse_unmet_by_plan(spec.requirements, points)
     if len(points) > POINTS_LIMIT:
@@ -125,14 +152,7 @@ def start_study(
             f"more than {budget_in_words(spec.budget)}"
         )
     write_manifest(directory, manifest)
-    try:
-        return _Execution(spec, directory, manifest, progress, pair_code).run()
-    except InterruptedByUserError:
-        raise  # whoever interrupts may want to resume
-    except NetsondeError:
-        if not says_something(open_run(directory)):  # refused, or nobody was there
-            shutil.rmtree(directory, ignore_errors=True)
-        raise
+    return directory, manifest
 
 
 PAIRING_CODE = COMMAND["pairing_code"].typed
@@ -158,7 +178,9 @@ def resume_study(
 ) -> Outcome:
     """Measures the points of a run that are not finished. Where all are, does nothing."""
     refuse_copies()
-    return _Execution(spec, directory, read_manifest(directory), progress, pair_code).run()
+    with _exclusion(spec, progress) as exclusion:
+        manifest = read_manifest(directory)
+        return _Execution(spec, directory, manifest, progress, pair_code, exclusion).run()
 
 
 class _Execution:
@@ -169,6 +191,7 @@ class _Execution:
         manifest: dict[str, Any],
         progress: Progress,
         pair_code: str | None,
+        exclusion: Exclusion,
     ) -> None:
         self._spec = spec
         self._directory = directory
@@ -181,9 +204,7 @@ class _Execution:
         self._said: set[str] = set()
         self._unmeasured: str | None = None
         self._planned = [PlannedPoint.from_json(point) for point in manifest["points"]]
-        self._exclusion = Exclusion(
-            own_name(f"netsonde {spec.name}"), spec.wait_for_others / 1e9, progress.notice
-        )
+        self._exclusion = exclusion
 
     def run(self) -> Outcome:
         with Journal(self._directory) as journal:
@@ -203,7 +224,7 @@ class _Execution:
         leaves it without an end."""
         journal.append("session_started", time_utc=now_utc())
         try:
-            with Testbed(self._spec, self._pair_code) as testbed, self._exclusion:
+            with Testbed(self._spec, self._pair_code) as testbed:
                 self._note_testbed(testbed)
                 while open_points and self._unmeasured is None:
                     self._measure_all(testbed, journal, open_points, attempts(self._directory))
