@@ -6,10 +6,11 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from netsonde.errors import UsageError
 
@@ -20,9 +21,24 @@ class Strict(BaseModel):
     # A table that is part of another one is built with that, and most are needed by few commands.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_flag_as_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """The library takes true for 1."""
+        field = cls.model_fields.get(info.field_name or "")
+        wanted: Any = field.annotation if field else Any
+        if isinstance(value, bool) and not _takes_flags(wanted):
+            raise ValueError("must not be true or false")
+        return value
+
     def plan(self) -> dict[str, Any]:
         """What a program takes that is given the table: what is there, by the keys of its own."""
         return self.model_dump(by_alias=True, exclude_none=True)
+
+
+@cache
+def _takes_flags(annotation: Any) -> bool:
+    return annotation in (bool, Any) or any(map(_takes_flags, get_args(annotation)))
 
 
 Table = TypeVar("Table", bound=BaseModel)

@@ -16,7 +16,7 @@ from netsonde.cli.main import app
 from netsonde.cli.socket_tests import hosts_and_tests
 from netsonde.cli.wording import problem_in_options
 from netsonde.errors import HostError, UsageError
-from netsonde.lab.scenario import Scenario
+from netsonde.lab.scenario import Scenario, parse_scenario
 from netsonde.lab.tables import Switch
 from netsonde.records.rundir import open_measured
 from netsonde.serve.requests import BadRequestError, check_request
@@ -45,6 +45,13 @@ class Silent:
     def batch(self, *_: object) -> None: ...
     def done(self, *_: object) -> None: ...
     def notice(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize("text", ["hosts = true", "hosts = 2\n[pace]\npriority = true"])
+def test_true_is_no_number(text: str) -> None:
+    with pytest.raises(UsageError, match=r"(hosts|pace\.priority): must not be true or false$"):
+        parse_scenario(text, "net.toml")
+    assert parse_scenario("hosts = 2\n[pace]\nawake = true", "net.toml").pace.awake
 
 
 def said_of(table: type[BaseModel]) -> list[str]:
