@@ -41,7 +41,7 @@ def test_a_planted_bad_default_is_found(name: str, seed: int, tmp_path: Path) ->
     setting, operation = PLANTED[name]
     job = Job(f"{name}+{setting}", within="loopback")
     asked = Asked(
-        job, (operation,), (SIZE,), (8,), (1,), 180 * 10**9, 0.03, "native,all,library:all", seed
+        job, (operation,), (SIZE,), (8,), (1,), 60 * 10**9, 0.03, "native,all,library:all", seed
     )
     tuned = tune(asked, tmp_path, ["test"], lambda _: None)
     (rule,) = tuned.rules.rules
