@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,10 @@ LARGE_BYTES = 65536
 STREAM_BYTES = 131072
 SECONDS = 1
 TIMEOUT_S = 90
+PORT = "PORT"
+"""In a tool's words, for one that is free when it starts."""
+SERVER_LOOKS, SERVER_LOOK_S = 10, 0.2
+"""A tool's server says nowhere that it listens: its client looks so often, so far apart."""
 MPIS = ("mpich-debian", "openmpi-debian", "mpich")
 """Tools of MPI are built for one of them; --peer-path leads to those of the first that has any."""
 
@@ -84,16 +89,16 @@ def _mean_ns(text: str) -> float:
     return parse_sockperf(text).mean_ns / 2
 
 
-def sockets(port: int) -> list[Socket]:
+def sockets() -> list[Socket]:
     """Those that are packaged."""
-    address = f"-i 127.0.0.1 -p {port}"
+    address = f"-i 127.0.0.1 -p {PORT}"
     found = [
         Socket(
             "iperf3",
             f"tcp local stream --like iperf3 --time {SECONDS}s".split(),
             "iperf3_receiver_bit_per_s",
-            f"iperf3 -s -1 -B 127.0.0.1 -p {port} -J".split(),
-            f"iperf3 -c 127.0.0.1 -p {port} -J -t {SECONDS}".split(),
+            f"iperf3 -s -1 -B 127.0.0.1 -p {PORT} -J".split(),
+            f"iperf3 -c 127.0.0.1 -p {PORT} -J -t {SECONDS}".split(),
             _rate,
             "bit_per_s",
         )
@@ -181,7 +186,7 @@ def like(route: Route, seconds: float, draw: random.Random) -> list[Alike]:
         script = Path(folder, "pinned.sh")
         script.write_text(PINNED)
         script.chmod(0o700)
-        for one in sockets(_free_port()):
+        for one in sockets():
             title = f"{one.tool} {one.words[0]} {one.words[2]}"
             if shutil.which(one.tool) is None:
                 absent.append(Alike(title, one.tool, missing=f"{one.tool} is not installed"))
@@ -242,11 +247,15 @@ def _told(words: Sequence[str], figure: str, folder: str) -> float:
 def _ends(tool: Socket, processors: Sequence[int]) -> float:
     """What the tool prints, both ends pinned. Raises HostError."""
     origin, target = (["taskset", "-c", str(processor)] for processor in processors)
+    port = str(_free_port())  # the last one's may be taken for a minute
+    server_words, client_words = (
+        [word.replace(PORT, port) for word in words] for words in (tool.server, tool.client)
+    )
     with subprocess.Popen(
-        [*target, *tool.server], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*target, *server_words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as server:
         try:
-            return _answered([*origin, *tool.client], tool.read)
+            return _answered([*origin, *client_words], tool.read)
         finally:
             server.terminate()
 
@@ -254,7 +263,9 @@ def _ends(tool: Socket, processors: Sequence[int]) -> float:
 def _answered(command: Sequence[str], read: Callable[[str], float]) -> float:
     """The client's, again where its server was not there yet. Raises HostError."""
     last = HostError("never tried")
-    for _ in range(5):
+    for attempt in range(SERVER_LOOKS):
+        if attempt:
+            time.sleep(SERVER_LOOK_S)
         try:
             return read(said(command, TIMEOUT_S))
         except (HostError, UnreadableOutputError) as error:
