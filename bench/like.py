@@ -36,7 +36,7 @@ LARGE_BYTES = 65536
 STREAM_BYTES = 131072
 SECONDS = 1
 TIMEOUT_S = 90
-PORT = "PORT"
+PORT = "{port}"
 """In a tool's words, for one that is free when it starts."""
 SERVER_LOOKS, SERVER_LOOK_S = 10, 0.2
 """A tool's server says nowhere that it listens: its client looks so often, so far apart."""

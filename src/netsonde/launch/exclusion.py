@@ -76,13 +76,9 @@ class Exclusion(Closing):
         """Has these hosts from now on, or measures beside whoever has one of them. Of those that
         serve themselves it is learnt when they were opened."""
         self._served = [host for host in hosts if isinstance(host, TellsOfOthers)]
-        machines = _machines(hosts)
-        self.expect(hosts)
-        self._wait_for(machines.keys() & self._coming.keys())
+        asking = self._asking(hosts)
         deadline = time.monotonic() + self._wait_s
-        for name in sorted(machines):  # two that want the same hosts must not wait for each other
-            if (worker := self._workers.get(name)) is None:
-                continue
+        for name, worker in asking.items():
             try:
                 self._claims[name] = self._claimed(worker, deadline)
             except HostError:
@@ -92,14 +88,11 @@ class Exclusion(Closing):
         """Who has the host; where nobody has (empty), it is had from now on, for ``what``. Does not
         wait."""
         self._what = what
-        machines = _machines([host])
-        self.expect([host])
-        self._wait_for(machines.keys() & self._coming.keys())
-        for name in machines.keys() & self._workers.keys():
+        for name, worker in self._asking([host]).items():
             try:
-                if holder := self._holder(self._workers[name], beside=False):
+                if holder := self._holder(worker, beside=False):
                     return holder
-                self._claims[name] = _Claim(self._workers[name])
+                self._claims[name] = _Claim(worker)
             except HostError:
                 self._forget(name)
         return ""
@@ -131,6 +124,14 @@ class Exclusion(Closing):
         workers, self._workers, self._claims = self._workers, {}, {}
         for worker in workers.values():
             worker.close()
+
+    def _asking(self, hosts: Sequence[Host]) -> dict[str, Worker]:
+        """By machine, those that can be asked; always in one order, for two that want the same
+        hosts must not wait for each other."""
+        self.expect(hosts)
+        names = _machines(hosts).keys()
+        self._wait_for(names & self._coming.keys())
+        return {name: self._workers[name] for name in sorted(names & self._workers.keys())}
 
     def _wait_for(self, names: Collection[str]) -> None:
         for name in list(names):
