@@ -6,10 +6,10 @@
 
 namespace sonde::schedule {
 
-// Takes window, uplink_buffer_packets (a number for each level of uplinks, from the leaf switches'
-// on) and control_traffic. A window that is given counts; otherwise it is the narrowest of the
-// uplinks, by Eq. (6.2), for the hierarchy that `parameters` have already. Without either: 0, no
-// limit. Throws Failure("bad_request").
+// Takes window, control_traffic, and buffers: uplink_buffer_packets (a number for each level of
+// uplinks, from the leaf switches' on), port_buffer_packets and root_buffer_packets. A window that
+// is given counts; otherwise it is the narrowest by Eq. (6.2), for the hierarchy that `parameters`
+// have already. Without either: 0, no limit. Throws Failure("bad_request").
 [[nodiscard]] std::int64_t read_window(Fields& fields, const Parameters& parameters);
 
 } // namespace sonde::schedule

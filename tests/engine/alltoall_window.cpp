@@ -55,6 +55,18 @@ TEST_CASE("a window is given, or follows from the uplinks' buffers") {
     CHECK(window({4, 3, 2}, {{"uplink_buffer_packets", {45, 450}}}) == 6);
 }
 
+// Eq. (6.1) of a port: one packet a step, answered by one. Of the root of 4x4: 48 of its 15 steps'
+// packets go by each of 4 links, that share the buffer.
+TEST_CASE("a window follows from a port's buffer, or the root's") {
+    CHECK(window({}, {{"port_buffer_packets", 43}}) == 21);
+    CHECK(window({}, {{"port_buffer_packets", 43}, {"control_traffic", false}}) == 43);
+    CHECK(window({4, 4}, {{"port_buffer_packets", 43}}) == 21);
+    CHECK(window({4, 4}, {{"root_buffer_packets", 128}, {"control_traffic", false}}) == 10);
+    CHECK(window({4, 4}, {{"root_buffer_packets", 128}}) == 5);
+    CHECK(window({8, 2}, {{"uplink_buffer_packets", {45}}, {"port_buffer_packets", 8}}) == 4);
+    CHECK(window({8, 2}, {{"uplink_buffer_packets", {45}}, {"root_buffer_packets", 820}}) == 5);
+}
+
 TEST_CASE("a window that is given counts") {
     CHECK(window({6, 4}, {{"uplink_buffer_packets", {45}}, {"window", 5}}) == 5);
     CHECK(window({64, 64}, {{"uplink_buffer_packets", {45}}, {"window", 1}}) == 1);
@@ -72,6 +84,8 @@ TEST_CASE("windows that cannot be found are refused") {
     check_refused({8, 2}, {{"uplink_buffer_packets", {18446744073709551615ULL}}}, "an integer");
     check_refused({8, 2}, {{"uplink_buffer_packets", 45}}, "uplink_buffer_packets");
     check_refused({8, 2}, {{"control_traffic", true}}, "of use with");
+    check_refused({}, {{"root_buffer_packets", 820}}, "2 levels");
+    check_refused({8, 2}, {{"port_buffer_packets", 1}}, "a host's port can hold");
     check_refused({8, 2}, {{"window", -1}}, "window");
 }
 
