@@ -12,7 +12,7 @@
 namespace sonde::mpi {
 
 // MPICH says a cause and, each in a line, which of its functions said so, the innermost last: of
-// those, one that says more than the cause is taken.
+// those, one that says more than the cause is taken, and none that MPI's own limit has cut off.
 [[nodiscard]] inline std::string in_one_sentence(std::string_view text) {
     constexpr std::string_view stack = ", error stack:";
     const std::size_t at = text.find(stack);
@@ -20,14 +20,17 @@ namespace sonde::mpi {
     if (at == std::string_view::npos) {
         return cause;
     }
-    const std::string_view calls = text.substr(at + stack.size());
-    const std::size_t end = calls.find_last_not_of(" \n");
-    if (end == std::string_view::npos) {
-        return cause;
+    std::string_view calls = text.substr(at + stack.size());
+    std::string_view innermost; // "function(line): what", if it is whole
+    while (!calls.empty() && innermost.find("): ") == std::string_view::npos) {
+        const std::size_t end = calls.rfind('\n');
+        innermost = end == std::string_view::npos ? calls : calls.substr(end + 1);
+        calls = end == std::string_view::npos ? std::string_view() : calls.substr(0, end);
     }
-    const std::size_t begin = calls.rfind('\n', end) + 1;
-    const std::string_view innermost = calls.substr(begin, end + 1 - begin);
-    if (!innermost.ends_with("failed") && innermost.find(cause) == std::string_view::npos) {
+    const bool says_more = innermost.find("): ") != std::string_view::npos &&
+                           !innermost.ends_with("failed") &&
+                           innermost.find(cause) == std::string_view::npos;
+    if (says_more) {
         cause.append(" (").append(innermost).append(")");
     }
     return cause;

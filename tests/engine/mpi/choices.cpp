@@ -123,6 +123,11 @@ TEST_SUITE("choices") {
             in_one_sentence("Other MPI error, error stack:\ninternal_Send(1): MPI_Send(a) failed\n"
                             "progress(7): OFI poll failed (Connection reset by peer)") ==
             "Other MPI error (progress(7): OFI poll failed (Connection reset by peer))");
+        // MPI's texts end at its limit.
+        CHECK(
+            in_one_sentence("Other MPI error, error stack:\ninternal_Init(7): MPI_Init(a) failed\n"
+                            "init(3): no memory\nMPIDU_shm_alloc(65") ==
+            "Other MPI error (init(3): no memory)");
         CHECK(in_one_sentence("Other MPI error, error stack:\nMPI_Send(a) failed\n") ==
               "Other MPI error");
         CHECK(in_one_sentence("Other MPI error, error stack:") == "Other MPI error");
