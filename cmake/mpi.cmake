@@ -84,7 +84,8 @@ target_include_directories(sonde_mpi_parts SYSTEM PUBLIC ${mpi_include})
 target_compile_options(sonde_mpi_parts PUBLIC ${mpi_compile})
 # The C++ bindings that old MPIs still bring are not wanted.
 target_compile_definitions(sonde_mpi_parts PUBLIC MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
-target_link_libraries(sonde_mpi_parts PUBLIC sonde_schedule sonde_core ${mpi_link} ${CMAKE_DL_LIBS})
+target_link_libraries(sonde_mpi_parts PUBLIC
+  sonde_schedule sonde_transports sonde_core ${mpi_link} ${CMAKE_DL_LIBS})
 # Names that it defines change nothing of what is precompiled; other flags could.
 set(mpi_own_flags ${mpi_compile})
 list(FILTER mpi_own_flags EXCLUDE REGEX "^-D")

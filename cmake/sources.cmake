@@ -2,7 +2,8 @@
 # installed, too: netsonde builds them itself when they are first asked for, for an MPI without the
 # standard ABI, for PVM, and over libfabric (src/netsonde/launch/engine_build.py).
 set(sources_folder "${SKBUILD_DATA_DIR}/share/netsonde")
-foreach(folder core counters host_benchmarks kernel_trace test collective schedule transport tuned worker)
+foreach(folder core counters host_benchmarks kernel_trace test collective protocol schedule transport
+    tuned worker)
   install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/engine/${folder}
     DESTINATION "${sources_folder}/engine" COMPONENT workers
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.cpp" PATTERN "*.map")

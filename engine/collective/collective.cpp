@@ -139,6 +139,9 @@ private:
         const Context& context = operation_.context();
         result.partner = context.has_partners() ? context.to : -1;
         result.messages = static_cast<std::int64_t>(operation_.messages());
+        if (context.executed) {
+            result.frames = context.executed->counted();
+        }
         result.cold_bytes = static_cast<std::int64_t>(operation_.cold_bytes());
     }
 

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,11 +61,12 @@ struct Result {
     std::int64_t end_ns = 0;
     std::int64_t corrupt = 0; // repetitions that left wrong data here; 0 without check_data
     int cpu = 0;              // CPU at the end
-    std::int64_t least_bytes_sent = 0;    // payload that this rank must have sent at least
-    int partner = -1;                     // whom this rank sends to; -1: nobody, or not between two
-    std::int64_t messages = 0;            // sent by this rank in each repetition, where they count
-    std::int64_t cold_bytes = 0;          // walked through, or taken in turns; 0 with warm caches
-    std::vector<std::int64_t> compute_ns; // of overlap, as durations
+    std::int64_t least_bytes_sent = 0; // payload that this rank must have sent at least
+    int partner = -1;                  // whom this rank sends to; -1: nobody, or not between two
+    std::int64_t messages = 0;         // sent by this rank in each repetition, where they count
+    std::int64_t cold_bytes = 0;       // walked through, or taken in turns; 0 with warm caches
+    std::map<std::string, std::int64_t> frames;  // counted here, where a schedule went over frames
+    std::vector<std::int64_t> compute_ns;        // of overlap, as durations
     std::vector<std::int64_t> together_ns;       // the operation and the computation in it
     std::vector<std::int64_t> wtime_duration_ns; // of both timers, the same calls by MPI_Wtime
 };

@@ -1,12 +1,18 @@
 #include "collective/executed.hpp"
 
+#include <mpi.h>
+
 #include <string>
+#include <utility>
 
 #include "collective/context.hpp"
 #include "collective/entry.hpp"
 #include "core/failure.hpp"
 #include "schedule/choose.hpp"
-#include "transport/mpi/call.hpp"
+#include "schedule/execution.hpp"
+#include "transport/link/messages.hpp"
+#include "transport/mpi/carrier.hpp"
+#include "transport/mpi/plain_calls.hpp"
 
 namespace sonde::collective {
 namespace {
@@ -42,6 +48,70 @@ const schedule::Algorithm& algorithm_for(const Context& c, const schedule::Param
 
 } // namespace
 
+class Executed::Running {
+public:
+    Running() = default;
+    virtual ~Running() = default;
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    virtual void run(const std::byte* given, std::byte* got) = 0;
+    [[nodiscard]] virtual const schedule::Plan& plan() const noexcept = 0;
+};
+
+namespace {
+
+using Messages = mpi::Carrier<mpi::PlainCalls>;
+
+mpi::Channel channel_of(const Context& c, const schedule::Plan& plan) {
+    return {.communicator = c.communicator,
+            .tag = schedule_tag,
+            .datatype = c.reduction.datatype,
+            .operation = c.reduction.operation,
+            .element_bytes = c.reduction.element_bytes,
+            .synchronous = plan.window != 0};
+}
+
+// As MPI joins them.
+struct Join {
+    const Messages* messages;
+    void operator()(const std::byte* left, std::byte* into, std::size_t bytes) const {
+        messages->combine(left, into, bytes);
+    }
+};
+
+} // namespace
+
+// Behind a window sends are synchronous: complete when the other rank takes them.
+class Executed::OverMessages final : public Running {
+public:
+    OverMessages(const Context& context, schedule::Plan plan)
+        : channel_(channel_of(context, plan)), execution_(std::move(plan), Messages(channel_)) {}
+
+    void run(const std::byte* given, std::byte* got) override { execution_.run(given, got); }
+    [[nodiscard]] const schedule::Plan& plan() const noexcept override { return execution_.plan(); }
+
+private:
+    mpi::Channel channel_;
+    schedule::Execution<Messages> execution_;
+};
+
+class Executed::OverFrames final : public Running {
+public:
+    OverFrames(const Context& context, schedule::Plan plan, RankFrames& frames)
+        : channel_(channel_of(context, plan)), messages_(channel_),
+          execution_(std::move(plan),
+                     {frames, context.ranks, channel_.synchronous, Join{&messages_}}) {}
+
+    void run(const std::byte* given, std::byte* got) override { execution_.run(given, got); }
+    [[nodiscard]] const schedule::Plan& plan() const noexcept override { return execution_.plan(); }
+
+private:
+    mpi::Channel channel_; // of a reduction
+    Messages messages_;
+    schedule::Execution<LinkMessages<RankFrames, Join>> execution_;
+};
+
 Executed::Executed(Context& context, const Entry& entry)
     : context_(&context), parameters_(parameters_for(context, entry)) {
     algorithm_ = &algorithm_for(context, parameters_);
@@ -53,6 +123,14 @@ Executed::Executed(Context& context, const Entry& entry)
     turn_to_root();
 }
 
+Executed::~Executed() = default;
+
+void Executed::open() {
+    if (context_->choices.frames) {
+        frames_.open(context_->communicator, *context_->choices.frames);
+    }
+}
+
 void Executed::turn_to_root() {
     auto found = of_roots_.find(context_->root);
     if (found == of_roots_.end()) {
@@ -60,25 +138,33 @@ void Executed::turn_to_root() {
         schedule::check(*algorithm_, parameters_);
         const auto schedule = algorithm_->make(parameters_);
         found = of_roots_
-                    .try_emplace(context_->root,
-                                 schedule::plan_of(*schedule, algorithm_->family, context_->rank))
+                    .try_emplace(
+                        context_->root,
+                        running(schedule::plan_of(*schedule, algorithm_->family, context_->rank)))
                     .first;
-        for (const schedule::PlannedStep& step : found->second.execution.plan().steps) {
+        for (const schedule::PlannedStep& step : found->second->plan().steps) {
             static_cast<void>(countable(static_cast<std::size_t>(step.bytes)));
         }
     }
-    now_ = &found->second;
-    now_->channel = {.communicator = context_->communicator,
-                     .tag = schedule_tag,
-                     .datatype = context_->reduction.datatype,
-                     .operation = context_->reduction.operation,
-                     .element_bytes = context_->reduction.element_bytes,
-                     .synchronous = now_->execution.plan().window != 0};
+    now_ = found->second.get();
 }
 
-void Executed::run() {
-    now_->execution.run(context_->given.bytes().data(), context_->got.bytes().data());
+std::unique_ptr<Executed::Running> Executed::running(schedule::Plan plan) {
+    if (context_->choices.frames) {
+        return std::make_unique<OverFrames>(*context_, std::move(plan), frames_);
+    }
+    return std::make_unique<OverMessages>(*context_, std::move(plan));
 }
+
+void Executed::run() { now_->run(context_->given.bytes().data(), context_->got.bytes().data()); }
+
+void Executed::settle() {
+    if (context_->choices.frames) {
+        frames_.settle();
+    }
+}
+
+std::map<std::string, std::int64_t> Executed::counted() const { return frames_.counted(); }
 
 Entry by_schedule(Entry entry, const schedule::Asked& asked) {
     if (!entry.family || entry.form != Form::blocking) {

@@ -1,15 +1,14 @@
-// An operation by one of our own schedules, over MPI's messages between two ranks.
+// An operation by one of our own schedules, over MPI's messages between two ranks or over frames.
 #pragma once
 
-#include <mpi.h>
-
+#include <cstdint>
 #include <map>
-#include <utility>
+#include <memory>
+#include <string>
 
-#include "schedule/execution.hpp"
+#include "collective/rank_frames.hpp"
+#include "schedule/plan.hpp"
 #include "schedule/read.hpp"
-#include "transport/mpi/carrier.hpp"
-#include "transport/mpi/plain_calls.hpp"
 
 namespace sonde::collective {
 
@@ -21,28 +20,32 @@ public:
     // Plans for the context's root. Throws Failure("bad_request") where the algorithm has no use
     // for what was asked.
     Executed(Context& context, const Entry& entry);
+    ~Executed();
+    Executed(const Executed&) = delete;
+    Executed& operator=(const Executed&) = delete;
 
+    // All ranks together, once. Throws Failure on all of them, where it does on one.
+    void open();
     // Before a repetition, outside of the timed part.
     void turn_to_root();
     void run();
+    // All ranks together, after it: nothing is under way then.
+    void settle();
+    // Of frames, where they carry the messages.
+    [[nodiscard]] std::map<std::string, std::int64_t> counted() const;
 
 private:
-    // An execution over the messages of its own channel. Behind a window sends are synchronous:
-    // complete when the other rank takes them.
-    struct Running {
-        explicit Running(schedule::Plan plan) : execution(std::move(plan), Carrier(channel)) {}
-        Running(const Running&) = delete;
-        Running& operator=(const Running&) = delete;
+    class Running;
+    class OverMessages;
+    class OverFrames;
 
-        using Carrier = mpi::Carrier<mpi::PlainCalls>;
-        mpi::Channel channel;
-        schedule::Execution<Carrier> execution;
-    };
+    [[nodiscard]] std::unique_ptr<Running> running(schedule::Plan plan);
 
     Context* context_;
     const schedule::Algorithm* algorithm_;
     schedule::Parameters parameters_;
-    std::map<int, Running> of_roots_;
+    RankFrames frames_;
+    std::map<int, std::unique_ptr<Running>> of_roots_;
     Running* now_ = nullptr;
 };
 

@@ -199,6 +199,9 @@ Context& Operation::prepare(const Setup& setup) {
 }
 
 void Operation::open() {
+    if (context_.executed) {
+        context_.executed->open();
+    }
     if (entry_.open != nullptr) {
         entry_.open(context_);
     }
@@ -232,6 +235,9 @@ void Operation::before(std::size_t i) {
 }
 
 bool Operation::after() {
+    if (context_.executed) {
+        context_.executed->settle();
+    }
     if (entry_.after != nullptr) {
         entry_.after(context_);
     }

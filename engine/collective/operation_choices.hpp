@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schedule/read.hpp"
+#include "transport/link/options.hpp"
 
 namespace sonde {
 
@@ -40,6 +41,7 @@ struct OperationChoices {
     int polls = 0;               // calls of MPI_Testall while computing
     bool both_timers = false;    // MPI_Wtime is read beside the clock, around the same calls
     std::optional<schedule::Asked> schedule; // ours, instead of the library's own way
+    std::optional<LinkOptions> frames;       // carry its messages; none: MPI does
     std::string library_algorithm;           // the library's own of that name; empty: as it chooses
     bool count_partners = false;             // what went to each rank over TCP is told
 };

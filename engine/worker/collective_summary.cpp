@@ -67,6 +67,7 @@ Result summary_of(const mpi::Job& job, const collective::Result& found, const Le
                        {"cpu", found.cpu},
                        {"bytes_sent", found.least_bytes_sent},
                        {"clock_method", static_cast<std::int64_t>(method)}};
+    result.counters.insert(found.frames.begin(), found.frames.end());
     if (checked) {
         auto corrupt = mpi::gather(job, found.corrupt);
         if (job.rank() == 0) {

@@ -63,7 +63,7 @@ LinkSession::LinkSession(Connections connections, const LinkOptions& options, in
       peer_address_(SocketAddress::peer_of(beside_.get()).address()),
       device_(LinkDevice::of(interface_of(beside_.get(), SocketAddress::peer_of(beside_.get())))),
       pinned_(options.cpu), port_(open_port()) {
-    const LinkCard own{{device_.address, number_.value()}, own_fragment_bytes()};
+    const LinkCard own{{device_.address, number_.value().first}, own_fragment_bytes()};
     const LinkCard other = exchange_cards(control_, own, deadline);
     fragment_bytes_ = std::min(own.fragment_bytes, other.fragment_bytes);
     port_.point(0, other.partner);
@@ -74,24 +74,11 @@ LinkSession::LinkSession(Connections connections, const LinkOptions& options, in
 }
 
 std::size_t LinkSession::own_fragment_bytes() const {
-    const std::size_t room = device_.room_bytes();
-    if (options_.fragment_bytes.value_or(0) > room) {
-        throw Failure("bad_request", "fragments of " + std::to_string(*options_.fragment_bytes) +
-                                         " bytes are larger than what interface " + device_.name +
-                                         " takes behind our header: its MTU is " +
-                                         std::to_string(device_.mtu_bytes) + ", which leaves " +
-                                         std::to_string(room));
-    }
-    return options_.fragment_bytes.value_or(std::min(room, usual_fragment_bytes));
+    return fragment_bytes_on(device_, options_.fragment_bytes);
 }
 
 LinkPort LinkSession::open_port() const {
-    const EndpointNumbers numbers{number_.value(), 1};
-    // As much as may come: how large the other end's fragments are is not known yet.
-    const std::size_t frame_bytes =
-        link_headers_bytes +
-        std::max(own_fragment_bytes(), std::min(device_.room_bytes(), usual_fragment_bytes));
-    return {open_driver(options_.driver, device_, numbers, frame_bytes), device_, numbers};
+    return open_port_of(options_.driver, device_, number_.value(), own_fragment_bytes());
 }
 
 nlohmann::json LinkSession::opened() const {
@@ -102,7 +89,7 @@ nlohmann::json LinkSession::opened() const {
                           {"driver_mode", std::string(port_.driver().mode())},
                           {"wait", std::string(word_of(options_.wait))},
                           {"fragment_bytes", fragment_bytes_},
-                          {"endpoint_number", number_.value()},
+                          {"endpoint_number", number_.value().first},
                           {"reliable", options_.reliable.has_value()}};
     if (options_.reliable) {
         const protocol::SendRules& rules = options_.reliable->sends;
@@ -188,7 +175,8 @@ void LinkSession::interrupt() noexcept {
 namespace {
 
 constexpr GreetedOptions<LinkOptions> as_asked{
-    read_link_options, [](const LinkOptions& /*options*/) { return false; },
+    [](Fields& request) { return read_link_options(request); },
+    [](const LinkOptions& /*options*/) { return false; },
     require_frames}; // where they are not allowed, nobody needs to connect
 
 } // namespace

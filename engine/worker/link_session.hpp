@@ -51,7 +51,7 @@ private:
     std::string peer_address_;
     LinkDevice device_;
     PinnedTo pinned_;
-    ClaimedNumber number_;
+    ClaimedNumbers number_;
     std::size_t fragment_bytes_ = 0;
     LinkPort port_;
     std::optional<LinkChannel> channel_; // where messages are to come once and in order

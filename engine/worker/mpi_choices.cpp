@@ -24,11 +24,11 @@ constexpr std::int64_t most_threads = 128;
 // Of all threads or partners together: what a series may hold.
 constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
 
-constexpr std::array<std::string_view, 13> choice_names{
-    "schedule",    "library_algorithm", "count_partners", "partners",
-    "window",      "reduction",         "datatype",       "cache",
-    "cache_bytes", "align_bytes",       "overlap",        "polls",
-    "both_timers"};
+constexpr std::array<std::string_view, 14> choice_names{
+    "schedule", "frames",      "library_algorithm", "count_partners",
+    "partners", "window",      "reduction",         "datatype",
+    "cache",    "cache_bytes", "align_bytes",       "overlap",
+    "polls",    "both_timers"};
 using CacheName = std::pair<std::string_view, CacheState>;
 constexpr std::array<CacheName, 4> cache_names{{{"warm", CacheState::warm},
                                                 {"flush", CacheState::flushed},
@@ -94,6 +94,19 @@ std::string read_word(Fields& fields, std::string_view field,
                   "request: " + std::string(field) + " is " + word + ", expected one of " + known);
 }
 
+// What carries a schedule's messages in the place of MPI.
+LinkOptions read_frames(Fields& fields, bool has_schedule) {
+    LinkOptions options = read_link_options(fields, "frames");
+    if (!has_schedule) {
+        throw Failure("bad_request", "request: frames go with schedule");
+    }
+    if (!options.reliable || options.source_address || options.cpu) {
+        throw Failure("bad_request", "request: frames of a schedule are reliable; they have no "
+                                     "source_address and no cpu");
+    }
+    return options;
+}
+
 } // namespace
 
 OperationChoices read_choices(Fields& fields, bool is_collective) {
@@ -129,6 +142,9 @@ OperationChoices read_choices(Fields& fields, bool is_collective) {
         Fields asked = fields.object("schedule");
         choices.schedule = schedule::read_asked(asked);
         asked.finish();
+    }
+    if (fields.has("frames")) {
+        choices.frames = read_frames(fields, choices.schedule.has_value());
     }
     choices.library_algorithm = fields.optional_text("library_algorithm", 64).value_or("");
     choices.count_partners = fields.flag("count_partners", false);

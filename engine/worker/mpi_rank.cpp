@@ -345,6 +345,7 @@ Result MpiRank::measure_collective_on(MPI_Comm communicator, const MpiRun& param
         result.counters["delayed_ns"] = found.delayed_ns;
         result.counters["delayed_repetition"] = static_cast<std::int64_t>(delay.repetition);
     }
+    result.counters.insert(found.frames.begin(), found.frames.end());
     add_choices(result, parameters.choices, found);
     if (parameters.timer_cost) {
         add_timer_cost(result, timebase_, parameters.clock == ClockMethod::wtime);

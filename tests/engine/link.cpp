@@ -2,20 +2,29 @@
 // what is thrown away, and that Go-Back-N delivers all of it once and in order.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "core/failure.hpp"
+#include "schedule/execution.hpp"
+#include "schedule/plan.hpp"
+#include "schedule/schedule.hpp"
 #include "transport/link/carrier.hpp"
 #include "transport/link/channel.hpp"
+#include "transport/link/messages.hpp"
 #include "transport/link/options.hpp"
 #include "transport/link/raw_path.hpp"
 
@@ -61,7 +70,7 @@ struct Wire {
     }
 };
 
-class WireDriver final : public LinkDriver {
+class WireDriver : public LinkDriver {
 public:
     WireDriver(Wire& in, Wire& out) : in_(in), out_(out) {}
     int admitted = 0;
@@ -383,6 +392,139 @@ TEST_CASE("one process speaks with many partners") {
         others.work();
     }
     CHECK(others.done());
+}
+
+namespace {
+
+MacAddress address_of(std::size_t rank) {
+    return {std::byte{2}, {}, {}, {}, {}, static_cast<std::byte>(rank)};
+}
+
+// What comes to each rank of one process, put there by all others at the same time.
+struct Wires {
+    std::mutex mutex;
+    std::deque<Wire> to_ranks;
+};
+
+class SharedDriver final : public WireDriver {
+public:
+    SharedDriver(Wires& wires, std::size_t rank)
+        : WireDriver(wires.to_ranks[rank], wires.to_ranks[rank]), wires_(wires) {}
+    bool receive(LinkArrival& arrival) override {
+        const std::lock_guard lock(wires_.mutex);
+        return WireDriver::receive(arrival);
+    }
+    void release(std::uint32_t slot) noexcept override {
+        const std::lock_guard lock(wires_.mutex);
+        WireDriver::release(slot);
+    }
+    bool send(std::span<const std::byte> headers, std::span<const std::byte> content) override {
+        const std::lock_guard lock(wires_.mutex);
+        const auto to = std::to_integer<std::size_t>(headers[5]); // the address's last
+        wires_.to_ranks[to].put(headers, content);
+        return true;
+    }
+
+private:
+    Wires& wires_;
+};
+
+// The end of one rank, with a partner for each.
+struct FramesOfRank {
+    LinkPort port;
+    LinkCarrier own;
+
+    FramesOfRank(Wires& wires, std::size_t rank, std::span<const LinkPartner> partners)
+        : port(std::make_unique<SharedDriver>(wires, rank), device_of(address_of(rank)),
+               {static_cast<std::uint16_t>(100 * rank),
+                static_cast<std::uint16_t>(partners.size())}),
+          own(port, partners, rules_of(protocol::Acknowledge::immediate), 64) {}
+    LinkCarrier& carrier() { return own; }
+    void step() {
+        if (!own.work()) {
+            std::this_thread::yield();
+        }
+    }
+};
+
+struct NoJoin {
+    void operator()(const std::byte* /*left*/, std::byte* /*into*/, std::size_t /*bytes*/) const {}
+};
+
+constexpr std::size_t exchanged_ranks = 4;
+constexpr std::size_t exchanged_bytes = 300; // of a block
+
+std::span<std::byte> block_of(std::vector<std::byte>& blocks, std::size_t rank) {
+    return std::span(blocks).subspan(rank * exchanged_bytes, exchanged_bytes);
+}
+
+// Executes an exchange of each with each, again and again. How many blocks were wrong at a rank.
+std::size_t exchange(Wires& wires, schedule::Plan plan, std::size_t rank,
+                     std::atomic<std::size_t>& settled) {
+    std::vector<LinkPartner> partners;
+    for (std::size_t peer = 0; peer < exchanged_ranks; ++peer) {
+        partners.push_back({address_of(peer), static_cast<std::uint16_t>(100 * peer + rank)});
+    }
+    FramesOfRank frames(wires, rank, partners);
+    using Messages = LinkMessages<FramesOfRank, NoJoin>;
+    const bool awaits_arrival = plan.window != 0;
+    schedule::Execution<Messages> execution(std::move(plan),
+                                            Messages(frames, exchanged_ranks, awaits_arrival, {}));
+    std::vector<std::byte> given(exchanged_ranks * exchanged_bytes);
+    std::vector<std::byte> got(given.size());
+    std::vector<std::byte> expected(exchanged_bytes);
+    std::size_t wrong = 0;
+    for (std::size_t time = 0; time < 20; ++time) {
+        for (std::size_t peer = 0; peer < exchanged_ranks; ++peer) {
+            write_number(block_of(given, peer), 10'000 * time + 100 * rank + peer);
+        }
+        execution.run(given.data(), got.data());
+        for (std::size_t peer = 0; peer < exchanged_ranks; ++peer) {
+            write_number(expected, 10'000 * time + 100 * peer + rank);
+            wrong += std::ranges::equal(block_of(got, peer), expected) ? 0 : 1;
+        }
+    }
+    while (!frames.own.done()) {
+        frames.step();
+    }
+    for (++settled; settled != exchanged_ranks;) { // others may still wait for answers
+        frames.step();
+    }
+    return wrong;
+}
+
+} // namespace
+
+TEST_CASE("exchanges over frames that are lost leave every byte in its place") {
+    for (const char* const name : {"alltoall/pairwise", "alltoall/bruck", "alltoall/uncoordinated",
+                                   "alltoall/modified-shuffle"}) {
+        INFO(name);
+        const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
+        schedule::Parameters parameters;
+        parameters.ranks = exchanged_ranks;
+        parameters.block_bytes = exchanged_bytes;
+        parameters.window = algorithm.uses.window ? 2 : 0;
+        const auto made = algorithm.make(parameters);
+        Wires wires;
+        for (unsigned rank = 0; rank < exchanged_ranks; ++rank) {
+            wires.to_ranks.emplace_back().loses = at_random(0.03, rank);
+        }
+        std::atomic<std::size_t> settled{0};
+        std::array<std::size_t, exchanged_ranks> wrong{};
+        std::vector<std::thread> all;
+        for (std::size_t rank = 0; rank < exchanged_ranks; ++rank) {
+            all.emplace_back([&, rank] {
+                auto plan =
+                    schedule::plan_of(*made, algorithm.family, static_cast<schedule::Rank>(rank));
+                wrong.at(rank) = exchange(wires, std::move(plan), rank, settled);
+            });
+        }
+        for (std::thread& each : all) {
+            each.join();
+        }
+        CHECK(wrong == std::array<std::size_t, exchanged_ranks>{});
+        CHECK(wires.to_ranks[0].lost != 0);
+    }
 }
 
 TEST_CASE("options are read, and what does not go is refused by its name") {

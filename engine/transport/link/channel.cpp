@@ -8,9 +8,7 @@
 namespace sonde {
 namespace {
 
-constexpr unsigned looks_a_reading = 64; // of the clock
-constexpr int most_at_once = 32;         // frames that are taken before any is answered
-constexpr int most_attempts = 1000;      // to send a frame for which there is no room
+constexpr int most_attempts = 1000; // to send a frame for which there is no room
 
 } // namespace
 
@@ -24,25 +22,19 @@ LinkChannel::LinkChannel(LinkPort& port, std::size_t endpoint, const ChannelRule
 }
 
 bool LinkChannel::work() {
-    const bool came = deliver();
-    if (!came && ++idle_ % looks_a_reading != 0) {
-        return false;
+    const bool came = port_.deliver_several();
+    if (came || ++idle_ % looks_a_reading == 0) {
+        attend(monotonic_ns());
     }
-    const protocol::Ticks now = monotonic_ns();
+    return came;
+}
+
+void LinkChannel::attend(protocol::Ticks now) {
     while (const auto segment = port_.next(endpoint_)) {
         take(*segment, now);
     }
     look_at_timers(now);
     send_again(now);
-    return came;
-}
-
-bool LinkChannel::deliver() {
-    int taken = 0;
-    while (taken != most_at_once && port_.deliver()) {
-        ++taken;
-    }
-    return taken != 0;
 }
 
 void LinkChannel::take(const LinkSegment& segment, protocol::Ticks now) {

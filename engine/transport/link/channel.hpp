@@ -37,6 +37,8 @@ public:
 
     // Takes what has come, answers it, and sends again what is due. False where nothing came.
     bool work();
+    // The same of what the port has given to the endpoint already.
+    void attend(protocol::Ticks now);
     // Goes on sending a message; true where all of it is on its way, and its memory may change.
     [[nodiscard]] bool try_send(std::span<const std::byte> message);
     // Goes on receiving one; its bytes where all of it has come.
@@ -45,6 +47,11 @@ public:
     void answer_by(const protocol::AnswerRules& answers) noexcept { rules_.answers = answers; }
 
     [[nodiscard]] bool is_settled() const noexcept { return sender_.outstanding() == 0; }
+    // A number behind all packets that were sent, and whether all before it have been acknowledged.
+    [[nodiscard]] protocol::Sequence end() const noexcept { return sender_.next(); }
+    [[nodiscard]] bool has_arrived(protocol::Sequence end) const noexcept {
+        return !protocol::is_before(sender_.base(), end);
+    }
     // When something is to be done though nothing comes.
     [[nodiscard]] protocol::Ticks next_timer() const noexcept {
         return std::min(send_timer_, answer_timer_);
@@ -59,7 +66,6 @@ private:
         bool last = false;
     };
 
-    bool deliver();
     void take(const LinkSegment& segment, protocol::Ticks now);
     void take_data(const LinkSegment& segment, protocol::Ticks now);
     void look_at_timers(protocol::Ticks now);

@@ -8,6 +8,8 @@
 namespace sonde {
 
 constexpr std::uint32_t most_link_window = 4096;
+// Looks at frames that have not come, to one reading of the clock.
+constexpr unsigned looks_a_reading = 64;
 
 struct ChannelRules {
     protocol::SendRules sends; // times in ns

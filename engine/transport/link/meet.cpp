@@ -1,13 +1,10 @@
 #include "transport/link/meet.hpp"
 
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <string>
 
@@ -17,17 +14,6 @@ namespace sonde {
 namespace {
 
 constexpr std::int64_t between_hellos_ns = 20'000'000;
-constexpr int most_draws = 64;
-
-// A name of the kernel's own, without a file: its first character is 0.
-bool claim(int fd, std::uint16_t number) {
-    const std::string text = "netsonde-link-" + std::to_string(number);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::copy(text.begin(), text.end(), std::begin(address.sun_path) + 1);
-    const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
-    return ::bind(fd, reinterpret_cast<const sockaddr*>(&address), bytes) == 0;
-}
 
 std::uint64_t as_number(const MacAddress& address) noexcept {
     std::uint64_t word = 0;
@@ -63,18 +49,6 @@ bool is_closed(int fd) noexcept {
 }
 
 } // namespace
-
-ClaimedNumber::ClaimedNumber() : name_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    for (int left = most_draws; left != 0; --left) {
-        if (::getrandom(&value_, sizeof value_, 0) != sizeof value_) {
-            break;
-        }
-        if (claim(name_.get(), value_)) {
-            return;
-        }
-    }
-    throw system_failure("choose the number of an endpoint");
-}
 
 LinkCard exchange_cards(SocketControl& control, const LinkCard& own, const Deadline& deadline) {
     Frame said{Frame::Kind::ready, as_number(own.partner.address), own.partner.number};

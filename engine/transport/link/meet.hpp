@@ -4,23 +4,12 @@
 
 #include <cstdint>
 
-#include "core/descriptor.hpp"
+#include "transport/link/numbers.hpp"
 #include "transport/link/port.hpp"
 #include "transport/socket/control.hpp"
 #include "transport/socket/waiting.hpp"
 
 namespace sonde {
-
-// A number of an endpoint that no other end on this host has, for as long as this lives.
-class ClaimedNumber {
-public:
-    ClaimedNumber();
-    [[nodiscard]] std::uint16_t value() const noexcept { return value_; }
-
-private:
-    Descriptor name_; // in the host's network namespace; it goes with the process
-    std::uint16_t value_ = 0;
-};
 
 struct LinkCard {
     LinkPartner partner;

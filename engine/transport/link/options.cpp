@@ -85,8 +85,8 @@ void refuse_rules(const Fields& fields) {
 
 } // namespace
 
-LinkOptions read_link_options(Fields& request) {
-    Fields fields = request.object("options");
+LinkOptions read_link_options(Fields& request, std::string_view name) {
+    Fields fields = request.object(name);
     LinkOptions options;
     options.driver = read_word(fields, "driver", drivers, options.driver);
     options.wait = read_word(fields, "wait", waits, options.wait);

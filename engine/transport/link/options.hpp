@@ -27,8 +27,8 @@ struct LinkOptions {
     std::optional<ChannelRules> reliable;      // none: what is lost is lost
 };
 
-// Takes the nested object `options`; throws Failure("bad_request").
-[[nodiscard]] LinkOptions read_link_options(Fields& request);
+// Takes the nested object of that name; throws Failure("bad_request").
+[[nodiscard]] LinkOptions read_link_options(Fields& request, std::string_view name = "options");
 
 [[nodiscard]] std::string_view word_of(DriverKind driver) noexcept;
 [[nodiscard]] std::string_view word_of(LinkWait wait) noexcept;

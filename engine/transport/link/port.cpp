@@ -69,4 +69,12 @@ std::optional<LinkSegment> LinkPort::next(std::size_t endpoint) {
     return LinkSegment{lying.header, lying.content, slot};
 }
 
+LinkPort open_port_of(DriverKind kind, const LinkDevice& device, EndpointNumbers numbers,
+                      std::size_t fragment_bytes) {
+    const std::size_t frame_bytes =
+        link_headers_bytes +
+        std::max(fragment_bytes, std::min(device.room_bytes(), usual_fragment_bytes));
+    return {open_driver(kind, device, numbers, frame_bytes), device, numbers};
+}
+
 } // namespace sonde

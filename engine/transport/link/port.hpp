@@ -60,6 +60,14 @@ public:
     // Takes the oldest frame that the driver has, and gives it to its endpoint. True where there
     // was one.
     bool deliver();
+    // The same of all that the driver has, up to so many that answers do not wait for long.
+    bool deliver_several() {
+        int taken = 0;
+        while (taken != most_at_once && deliver()) {
+            ++taken;
+        }
+        return taken != 0;
+    }
     // The oldest of an endpoint's frames; none where nothing lies there.
     [[nodiscard]] std::optional<LinkSegment> next(std::size_t endpoint);
     // Lets the oldest one lie where it is while later ones are read.
@@ -75,6 +83,7 @@ public:
 
 private:
     static constexpr std::uint32_t none = 0xFFFF'FFFF;
+    static constexpr int most_at_once = 32;
 
     struct Endpoint {
         LinkPartner partner;
@@ -101,5 +110,10 @@ private:
     std::uint64_t frames_sent_ = 0;
     std::uint64_t frames_received_ = 0;
 };
+
+// A port that takes fragments of other ends as well, as large as usual ones: how large theirs are
+// is not known yet. Throws Failure, as open_driver() does.
+[[nodiscard]] LinkPort open_port_of(DriverKind kind, const LinkDevice& device,
+                                    EndpointNumbers numbers, std::size_t fragment_bytes);
 
 } // namespace sonde

@@ -13,6 +13,7 @@
 #include "core/clock.hpp"
 #include "core/failure.hpp"
 #include "transport/link/channel.hpp"
+#include "transport/link/pause.hpp"
 #include "transport/socket/control.hpp"
 #include "transport/transport.hpp"
 
@@ -24,7 +25,7 @@ public:
 
     LinkReliablePath(LinkPort& port, LinkChannel& channel, LinkWait wait, int alive,
                      const std::atomic<bool>& interrupted)
-        : port_(port), channel_(channel), wait_(wait), alive_(alive), interrupted_(interrupted),
+        : port_(port), channel_(channel), pause_(wait), alive_(alive), interrupted_(interrupted),
           before_(channel.counts()), dropped_before_(port.dropped()),
           copied_before_(port.driver().copied()), frames_sent_before_(port.frames_sent()),
           frames_received_before_(port.frames_received()) {
@@ -62,12 +63,12 @@ public:
     // Sleeps until something comes here or there, or a timer is due; what came here is worked on.
     void sleep_beside(int other) {
         channel_.work();
-        const std::int64_t until_ns = std::min(channel_.next_timer(), monotonic_ns() + nap_ns);
+        const std::int64_t until_ns =
+            std::min(channel_.next_timer(), monotonic_ns() + LinkPause::nap_ns);
         std::array<pollfd, 2> fds{pollfd{port_.driver().fd(), POLLIN, 0}, pollfd{other, POLLIN, 0}};
-        sleep_until(until_ns, fds);
-        for (unsigned looks = 0; looks < 64; ++looks) { // so that it looks at its timers as well
-            channel_.work();
-        }
+        LinkPause::sleep_until(until_ns, fds);
+        channel_.work();
+        channel_.attend(monotonic_ns());
     }
 
     // What the sender went through since the path was made.
@@ -95,7 +96,7 @@ public:
             {"strangers", dropped.strangers - dropped_before_.strangers},
             {"malformed", dropped.malformed - dropped_before_.malformed},
             {"no_room", dropped.no_room - dropped_before_.no_room + now.no_room - before_.no_room},
-            {"sleeps", sleeps_}};
+            {"sleeps", pause_.sleeps()}};
     }
     [[nodiscard]] std::uint64_t calls_sent() const noexcept { return port_.driver().calls_sent(); }
     [[nodiscard]] std::uint64_t calls_received() const noexcept {
@@ -103,10 +104,6 @@ public:
     }
 
 private:
-    static constexpr std::int64_t nap_ns = 50'000'000;
-    static constexpr std::int64_t hybrid_spin_ns = 50'000;
-    static constexpr unsigned looks_a_check = 1U << 14U;
-
     static void require_whole(std::size_t bytes, std::size_t expected) {
         if (bytes != expected) {
             throw Failure("data_corrupt", "a message of " + std::to_string(bytes) +
@@ -118,35 +115,11 @@ private:
     // Until something came, or a moment.
     void step() {
         if (channel_.work()) {
-            idle_since_ns_ = 0;
-            return;
-        }
-        if (wait_ == LinkWait::spin) {
-            if (++looks_ % looks_a_check == 0) {
-                check_alive();
-            }
-            return;
-        }
-        const std::int64_t now_ns = monotonic_ns();
-        idle_since_ns_ = idle_since_ns_ == 0 ? now_ns : idle_since_ns_;
-        if (wait_ == LinkWait::hybrid && now_ns - idle_since_ns_ < hybrid_spin_ns) {
-            return;
-        }
-        ++sleeps_;
-        std::array<pollfd, 1> fds{pollfd{port_.driver().fd(), POLLIN, 0}};
-        if (sleep_until(std::min(channel_.next_timer(), now_ns + nap_ns), fds) == 0) {
-            for (unsigned looks = 0; looks < 64; ++looks) {
-                channel_.work();
-            }
+            pause_.came();
+        } else if (pause_.pass(port_.driver().fd(), channel_.next_timer())) {
+            channel_.attend(monotonic_ns());
             check_alive();
         }
-    }
-
-    static int sleep_until(std::int64_t end_ns, std::span<pollfd> fds) {
-        const std::int64_t left_ns = std::max<std::int64_t>(end_ns - monotonic_ns(), 0);
-        const timespec left{static_cast<time_t>(left_ns / 1'000'000'000),
-                            static_cast<long>(left_ns % 1'000'000'000)};
-        return ::ppoll(fds.data(), fds.size(), &left, nullptr);
     }
 
     void check_alive() const {
@@ -161,7 +134,7 @@ private:
 
     LinkPort& port_;
     LinkChannel& channel_;
-    LinkWait wait_;
+    LinkPause pause_;
     int alive_;
     const std::atomic<bool>& interrupted_;
     protocol::Log log_;
@@ -170,9 +143,6 @@ private:
     DriverCopies copied_before_;
     std::uint64_t frames_sent_before_;
     std::uint64_t frames_received_before_;
-    unsigned looks_ = 0;
-    std::int64_t idle_since_ns_ = 0;
-    std::uint64_t sleeps_ = 0;
 };
 
 // The control channel of such a path: while an end waits for the other one's word, it goes on
