@@ -125,6 +125,20 @@ def test_options_that_differ_tell_rows_of_one_size_apart() -> None:
     assert [line.split()[:2] for line in lines[3:5]] == [["block", "64"], ["spin", "64"]]
 
 
+def test_names_without_room_go_on_beneath_and_leave_it_to_the_figures() -> None:
+    long = "algorithm pairwise:segment=1492:over=link:timeout=200ms:flow-window=8"
+    made = [
+        stream(n, 1024, 9.1e7, 0, label=label) for n, label in enumerate(("algorithm ring", long))
+    ]
+    lines = printed(study_of(*made), 60)
+    assert lines[4:7] == [
+        "pairwise:segment=1492    1k    91.0  2.0              0",
+        ":over=link:timeout=200ms",
+        ":flow-window=8",
+    ]
+    assert max(len(line) for line in printed(study_of(*made), 40)) <= 40
+
+
 def test_where_there_is_less_room_the_interval_is_a_share_and_the_last_columns_go() -> None:
     study = study_of(*OPTIONS)
     assert printed(study, 50)[3] == "64k       1k    91.0  2.0              0"
