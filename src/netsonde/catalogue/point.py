@@ -196,17 +196,32 @@ class AskedSchedule(Stored):
     fan_out: int | None = None
     segment_bytes: int | None = None
     window: int | None = None
+    uplink_buffer_packets: tuple[int, ...] | None = None
+    port_buffer_packets: int | None = None
+    root_buffer_packets: int | None = None
     permutation: str | None = None
     hierarchy: tuple[int, ...] | None = None
     remap: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AskedFrames(Stored):
+    """Frames of the link that carry a schedule's messages, as ranks are asked for them."""
+
+    reliable: bool = False
+    driver: str | None = None
+    wait: str | None = None
+    fragment_bytes: int | None = None
+    window_packets: int | None = None
+    timeout_ns: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Collective(PointSpec):
     """An operation of MPI. ``schedule`` is that of ours which does it, as ranks are asked for it,
-    ``library_algorithm`` the library's that it is told to take; neither: the library's own way.
-    ``total_bytes`` are of all ranks' parts, ``windows`` the bounds
-    within which windows adapt."""
+    ``frames`` what carries its messages if not MPI, ``library_algorithm`` the library's that it is
+    told to take; neither: the library's own way. ``total_bytes`` are of all ranks' parts,
+    ``windows`` the bounds within which windows adapt."""
 
     total_bytes: int | None = None
     root: int | None = None
@@ -217,6 +232,7 @@ class Collective(PointSpec):
     partners: tuple[Pair, ...] | None = None
     window: int | None = None
     schedule: AskedSchedule | None = None
+    frames: AskedFrames | None = None
     library_algorithm: str | None = None
     reduction: str | None = None
     datatype: str | None = None

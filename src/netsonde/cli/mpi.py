@@ -170,6 +170,10 @@ def varied_ways(
     from netsonde.launch.mpi_ways import listing_of  # late, as in study_of
     from netsonde.schedules.algorithms import LIBRARY, named_ways
 
+    if "-buffer=" in algorithms:
+        from netsonde.platforms.safety import with_known_buffers  # late: few ask for it
+
+        algorithms = with_known_buffers(algorithms)
     joined_by = REDUCTIONS[cast("ReductionName", reduction or USUAL)]
     # Of several MPIs each has its own names: those that are written out are held by the engine.
     asks = LIBRARY in algorithms and "," not in mpis

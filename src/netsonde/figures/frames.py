@@ -20,12 +20,17 @@ _COPIES, _DROPS, _AGAIN, _CHANCES = (
 
 def frame_figures(maker: Maker) -> list[Figure]:
     """None of a point whose messages are no frames."""
-    if not maker.point.carrier.has_frames or not maker.point.batches:
+    point = maker.point
+    if not (point.carrier.has_frames or "frames" in point.parameters) or not point.batches:
         return []
-    batches = len(maker.point.batches)
+    batches = len(point.batches)
     found = [maker.figure(name, _sum(maker, key), batches) for name, key in _DROPPED]
     dropped = [figure for figure in found if figure.value]
     return [*_copies(maker), *dropped, *_sent_again(maker), *_chances(maker)]
+
+
+def _is_counted(maker: Maker, name: str) -> bool:
+    return any(name in end.counters for b in maker.point.batches for end in b.ends.values())
 
 
 def _sum(maker: Maker, name: str) -> float:
@@ -64,6 +69,7 @@ def _sent_again(maker: Maker) -> list[Figure]:
         *(
             maker.figure(name, _sum(maker, key) / batches, batches, method=_AGAIN)
             for name, key in counts.items()
+            if _is_counted(maker, key)
         ),
     ]
 

@@ -30,7 +30,7 @@ PLAIN_SOURCES = ("core/*.cpp", "counters/*.cpp", "test/*.cpp")
 """Below the engine's folder: those that include no header of a library."""
 FOLDERS = (
     *("core", "counters", "host_benchmarks", "kernel_trace", "test"),
-    *("collective", "schedule", "transport", "tuned", "worker"),
+    *("collective", "protocol", "schedule", "transport", "tuned", "worker"),
 )
 """All that is installed of the engine."""
 COMPILERS = ("c++", "g++", "clang++")

@@ -22,7 +22,8 @@ from netsonde.limits import limit_s
 
 PROGRAM = "sonde-mpi"
 MPI_SOURCES = (
-    *("collective/*.cpp", "schedule/*.cpp", "transport/mpi/*.cpp"),
+    *("collective/*.cpp", "schedule/*.cpp", "protocol/*.cpp", "transport/mpi/*.cpp"),
+    "transport/link/[!m]*.cpp",  # all but how two ends meet without MPI
     *("worker/sonde_mpi.cpp", "worker/mpi_*.cpp", "worker/collective_summary.cpp"),
 )
 # The C++ bindings that old MPIs still bring are not wanted.

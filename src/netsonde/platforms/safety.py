@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,7 +25,10 @@ from netsonde.model.windows import (
 )
 from netsonde.platforms import show
 from netsonde.platforms.answers import Answer, in_words
+from netsonde.platforms.read import find_platform
 from netsonde.units import format_time
+
+_NAMED_BUFFER = re.compile(r":(uplink|port|root)-buffer=(?![\dx]+(?=[:,]|$))([^:,]+)")
 
 
 @dataclass(frozen=True)
@@ -199,3 +203,21 @@ def _under_way_lines(
         "the window allows it" if needed <= window else "the window stops senders now and then"
     )
     return show.wrapped(f"{said}; {verdict}.")
+
+
+def with_known_buffers(ways: str) -> str:
+    """Algorithms of ``netsonde mpi``, with numbers where ``uplink-buffer``, ``port-buffer`` or
+    ``root-buffer`` name a platform. Raises UsageError where it has no such buffer."""
+
+    def packets(match: re.Match[str]) -> str:
+        setting, word = match.groups()
+        platform = find_platform(word)
+        if setting == "uplink":
+            known = platform.uplink.buffer if platform.uplink else None
+        else:
+            known = platform.buffer
+        if known is None:
+            raise UsageError(f"{setting}-buffer: platform {word[:80]} has no such buffer")
+        return f":{setting}-buffer={known.packets}"
+
+    return _NAMED_BUFFER.sub(packets, ways)

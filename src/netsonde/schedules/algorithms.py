@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from netsonde.catalogue.point import AskedSchedule
+from netsonde.catalogue.point import AskedFrames, AskedSchedule
 from netsonde.errors import UsageError
 from netsonde.operations import Operation, nearest
-from netsonde.schedules.request import parse_hierarchy
-from netsonde.units import parse_size_bytes
+from netsonde.schedules.settings import Part, in_messages, read_settings
 
 NATIVE = "native"
 """The library's own way."""
@@ -143,9 +141,29 @@ def library_of(text: str | None) -> str | None:
     return name
 
 
-def schedule_of(text: str | None, operation: Operation) -> AskedSchedule | None:
+def schedule_of(
+    text: str | None, operation: Operation, message_bytes: int | None = None
+) -> AskedSchedule | None:
     """``pairwise`` or ``synchronous-shuffle:segment=1460:permutation=xor``, as a rank is asked for
-    it; None for the library's own way, or one of those. Raises UsageError."""
+    it; None for the library's own way, or one of those. ``message_bytes`` are a block's, by which
+    buffers of frames become windows of messages. Raises UsageError."""
+    found = _row_and_settings(text, operation)
+    if found is None:
+        return None
+    row, settings = found
+    asked = in_messages(settings["schedule"], message_bytes)
+    return AskedSchedule(algorithm=f"{row.family}/{row.name}", **asked)
+
+
+def frames_of(text: str | None, operation: Operation) -> AskedFrames | None:
+    """What carries the messages of ``pairwise:over=link``; None for MPI. Raises UsageError."""
+    found = _row_and_settings(text, operation)
+    return AskedFrames(**found[1]["frames"]) if found and found[1]["frames"] else None
+
+
+def _row_and_settings(
+    text: str | None, operation: Operation
+) -> tuple[Algorithm, Mapping[Part, Any]] | None:
     if text is None or text == NATIVE or library_of(text) is not None:
         return None
     name, *settings = text.split(":")
@@ -156,60 +174,4 @@ def schedule_of(text: str | None, operation: Operation) -> AskedSchedule | None:
             f"{name[:80]!r} is no algorithm for {operation.name}{nearest(name, list(known))}; "
             f"there are {', '.join([NATIVE, *known])}, {ALL}, and {LIBRARY}NAME"
         )
-    asked: dict[str, Any] = {}
-    for setting in settings:
-        key, value = _read(setting, row)
-        if key in asked:
-            raise UsageError(f"{text[:80]!r} says {setting.partition('=')[0]} twice")
-        asked[key] = value
-    if asked.get("remap") and "hierarchy" not in asked:
-        raise UsageError(f"{text[:80]!r}: remap needs a hierarchy, such as hierarchy=4x2")
-    return AskedSchedule(algorithm=f"{row.family}/{row.name}", **asked)
-
-
-def _read(text: str, row: Algorithm) -> tuple[str, Any]:
-    """A setting, as ``segment=1460``; a number alone is the fan-out."""
-    word, equals, value = text.partition("=")
-    if text.isdecimal():
-        word, equals, value = "fan-out", "=", text
-    setting = _SETTINGS.get(word)
-    if setting is None or setting.needs not in row.uses:
-        takes = [name for name, each in _SETTINGS.items() if each.needs in row.uses]
-        takes_what = f"it takes {', '.join(takes)}" if takes else "it takes none"
-        raise UsageError(f"{text[:80]!r} is no setting of {row.family}/{row.name}; {takes_what}")
-    if bool(equals) == setting.is_switch:
-        shape = word if setting.is_switch else f"{word}=..."
-        raise UsageError(f"{text[:80]!r} is no setting; write it like {shape}")
-    return setting.key, setting.read(value)
-
-
-@dataclass(frozen=True)
-class _Setting:
-    """``key`` of a request, and the use of an algorithm that it needs."""
-
-    key: str
-    needs: str
-    read: Any
-    is_switch: bool = False
-
-
-def _count(name: str, text: str) -> int:
-    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise UsageError(f"{name} is {text[:40]!r}; write a number from 1 on")
-    return int(text)
-
-
-def _permutation(text: str) -> str:
-    if text not in ("shift", "xor", "edge-colour"):
-        raise UsageError(f"permutation is {text[:40]!r}; there are shift, xor and edge-colour")
-    return text
-
-
-_SETTINGS = {
-    "fan-out": _Setting("fan_out", "fan_out", partial(_count, "fan-out")),
-    "segment": _Setting("segment_bytes", "segment_bytes", parse_size_bytes),
-    "window": _Setting("window", "window", partial(_count, "window")),
-    "permutation": _Setting("permutation", "permutation", _permutation),
-    "hierarchy": _Setting("hierarchy", "hierarchy", lambda text: tuple(parse_hierarchy(text))),
-    "remap": _Setting("remap", "remap", lambda _: True, is_switch=True),
-}
+    return row, read_settings(text, settings, row.uses)

@@ -65,10 +65,16 @@ class Options:
             "PACKETS[,PACKETS...]",
         )
     )
+    port_buffer: int | None = given_by(
+        _show("--port-buffer", "The same of the port to a host.", "PACKETS", Count(1))
+    )
+    root_buffer: int | None = given_by(
+        _show("--root-buffer", "The same of the root, whose links share it.", "PACKETS", Count(1))
+    )
     control_traffic: bool | None = given_by(
         _show(
             "--control-traffic/--no-control-traffic",
-            "Whether packets are answered by packets, for --uplink-buffer.",
+            "Whether packets are answered by packets, for buffers.",
             usual="they are",
         )
     )
@@ -113,6 +119,8 @@ def request_fields(algorithm: str, options: Options) -> dict[str, Any]:
         "uplink_buffer_packets": None
         if options.uplink_buffer is None
         else parse_buffers(options.uplink_buffer),
+        "port_buffer_packets": options.port_buffer,
+        "root_buffer_packets": options.root_buffer,
         "control_traffic": options.control_traffic,
         "hierarchy": None if options.hierarchy is None else parse_hierarchy(options.hierarchy),
         "switch_points": dict(options.switch_points) if options.switch_points else None,

@@ -146,7 +146,7 @@ class MeasureTable(Strict):
     outstanding: int | None = of(BLOCK["outstanding"])
     echo: str = of(BLOCK["echo"])
     label: str | None = Field(
-        None, min_length=1, max_length=60, description="What the report calls these points."
+        None, min_length=1, max_length=160, description="What the report calls these points."
     )
     port: int | None = of(BLOCK["port"])
     pairs: str | None = of(BLOCK["pairs"])

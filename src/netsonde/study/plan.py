@@ -331,7 +331,7 @@ def spec_of_block(
         "refine": block.refine or None,
         "windows": block.windows.parameters() if block.windows is not None else None,
         "total_bytes": total,
-        **_of_algorithm(block, known),
+        **_of_algorithm(block, known, size),
         **_of_operation(block),
         **block.of_ranks,
         **like,
@@ -341,14 +341,21 @@ def spec_of_block(
     return spec_type(block.test)(**asked)
 
 
-def _of_algorithm(block: MeasureTable, operation: Operation | None) -> dict[str, Any]:
+def _of_algorithm(
+    block: MeasureTable, operation: Operation | None, message_bytes: int
+) -> dict[str, Any]:
     """Which way an operation is to go, where it is not its library's to choose."""
     if operation is None or block.algorithm is None:
         return {}
-    from netsonde.schedules.algorithms import library_of, schedule_of  # late, with the schedules
+    from netsonde.schedules.algorithms import (  # late, with the schedules
+        frames_of,
+        library_of,
+        schedule_of,
+    )
 
     return {
-        "schedule": schedule_of(block.algorithm, operation),
+        "schedule": schedule_of(block.algorithm, operation, message_bytes),
+        "frames": frames_of(block.algorithm, operation),
         "library_algorithm": library_of(block.algorithm),
     }
 

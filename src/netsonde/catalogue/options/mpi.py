@@ -237,12 +237,13 @@ _HOW = in_group(
         WRITTEN,
         "By what the operation is done: native, the library's own way; one of our schedules; or "
         "library:NAME, an algorithm of the library that it is told to take.",
-        wire=("schedule", "library_algorithm"),
+        wire=("schedule", "frames", "library_algorithm"),
         flag=Flag(
             "--algorithm",
             "NAME,...",
             "Do the operation by one of our schedules over messages, as pairwise or "
-            "group-shuffle:4, beside native, the library's own way; `all` of them. "
+            "group-shuffle:4, beside native, the library's own way; `all` of them. With :over=link "
+            "behind it the messages are frames of the link, not MPI's. "
             "library:NAME is the library's algorithm of that name, library:all each that it lists.",
             usual="native",
         ),

@@ -13,7 +13,7 @@ from typing import Any
 
 from netsonde.errors import UsageError
 from netsonde.operations import nearest, operations
-from netsonde.schedules.algorithms import LIBRARY, NATIVE, library_of, schedule_of
+from netsonde.schedules.algorithms import LIBRARY, NATIVE, frames_of, library_of, schedule_of
 from netsonde.tables import read_json
 
 FORMAT = "netsonde rules"
@@ -139,8 +139,11 @@ def _rule(entry: Any, where: str) -> Rule:
         raise UsageError(f"{where} names no algorithm")
     try:
         schedule_of(algorithm, operation)
+        over_frames = frames_of(algorithm, operation) is not None
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
+    if over_frames:
+        raise UsageError(f"{where} is over frames; programs' messages are MPI's")
     to_bytes = entry.get("to_bytes")
     rule = Rule(
         operation.name,

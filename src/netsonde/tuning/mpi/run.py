@@ -16,7 +16,7 @@ from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.mpi_ways import library_ways
 from netsonde.operations import operations
 from netsonde.records.rundir import new_run_directory
-from netsonde.schedules.algorithms import ALL, LIBRARY, LIBRARY_ALL, NATIVE, named_ways
+from netsonde.schedules.algorithms import ALL, LIBRARY, LIBRARY_ALL, NATIVE, frames_of, named_ways
 from netsonde.tuning.mpi.bench import Job, StudyBench
 from netsonde.tuning.mpi.called_plan import Places, plan_of, widened
 from netsonde.tuning.mpi.candidates import Cell
@@ -151,6 +151,12 @@ def ways_of(asked: Asked) -> dict[str, list[str]]:
         if not listed.get(name):  # then only ours and the library's choice
             text = ",".join(part for part in text.split(",") if not part.startswith(LIBRARY)) or ALL
         ways = named_ways(text, operation, listing=lambda o: listed.get(o.name, []))
+        over_frames = [way for way in ways if frames_of(way, operation)]
+        if over_frames:
+            raise UsageError(
+                f"{over_frames[0][:80]} goes over frames, and rules are for programs, whose "
+                "messages are MPI's; `netsonde mpi --algorithm` measures it"
+            )
         found[name] = list(dict.fromkeys(["native", *ways]))
     return found
 
