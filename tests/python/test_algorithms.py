@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from netsonde.catalogue.point import AskedSchedule
+from netsonde.catalogue.point import AskedFrames, AskedSchedule
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.schedules import ask_schedules
 from netsonde.operations import Operation, operations
 from netsonde.records.data import Point
 from netsonde.report.lookup import point_label
-from netsonde.schedules.algorithms import ALGORITHMS, named_ways, schedule_of
+from netsonde.schedules.algorithms import ALGORITHMS, frames_of, named_ways, schedule_of
 from netsonde.study.plan import PlannedPoint, plan_points
 from netsonde.study.spec import StudySpec
 
@@ -70,7 +70,7 @@ def test_all_is_what_an_operation_can_have() -> None:
     [
         ("pairwize", "did you mean pairwise?"),
         ("ring", "is no algorithm for alltoall"),
-        ("bruck:4", "it takes none"),
+        ("bruck:4", "no setting of bruck; it takes over, driver"),
         ("pairwise:window=3", "it takes segment, hierarchy, remap"),
         ("group-shuffle:0", "from 1 on"),
         ("group-shuffle:4:fan-out=5", "twice"),
@@ -80,12 +80,54 @@ def test_all_is_what_an_operation_can_have() -> None:
         ("synchronous-shuffle:permutation=odd", "edge-colour"),
         ("", "is no algorithm"),
         ("pairwise:", "is no setting"),
+        ("pairwise:over=tcp", "there is link"),
+        ("pairwise:wait=spin", "add over=link"),
+        ("pairwise:over=link:flow-window=5000", "1 to 4096"),
+        ("pairwise:over=link:timeout=1ns", "10000 to"),
+        ("pairwise:over=link:driver=dpdk", "packet, ring and xdp"),
+        ("pairwise:port-buffer=45", "no setting of pairwise"),
+        ("modified-shuffle:port-buffer=mine.json", "write packets, as 45"),
     ],
 )
 def test_what_is_none_is_refused(text: str, told: str) -> None:
     with pytest.raises(UsageError, match=r"(?s).") as caught:
         schedule_of(text, ALLTOALL)
     assert told in str(caught.value)
+
+
+def test_frames_carry_what_is_asked_over_them() -> None:
+    assert frames_of("native", ALLTOALL) is None
+    assert frames_of("pairwise", ALLTOALL) is None
+    asked = frames_of("bruck:over=link:flow-window=8:timeout=30ms:wait=hybrid:driver=xdp", ALLTOALL)
+    assert asked == AskedFrames(
+        reliable=True, window_packets=8, timeout_ns=30_000_000, wait="hybrid", driver="xdp"
+    )
+    assert schedule_of("bruck:over=link", ALLTOALL) == schedule_of("bruck", ALLTOALL)
+    (point,) = plan(operations="alltoall", algorithm="pairwise:over=link")
+    assert point.spec.asked_of_worker()["frames"] == {"reliable": True}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message_bytes", "packets"),
+    [
+        ("uplink-buffer=45", 1448, 45),
+        ("uplink-buffer=45", 1449, 22),  # of two frames
+        ("uplink-buffer=45:segment=1448", 65_536, 45),
+        ("uplink-buffer=45:segment=16k", 65_536, 3),
+        ("uplink-buffer=45:segment=16k", 100, 45),  # a block that is smaller
+    ],
+)
+def test_buffers_of_frames_are_windows_of_messages(
+    settings: str, message_bytes: int, packets: int
+) -> None:
+    asked = schedule_of(f"modified-shuffle:hierarchy=4x2:{settings}", ALLTOALL, message_bytes)
+    assert asked is not None
+    assert asked.uplink_buffer_packets == (packets,)
+
+
+def test_a_message_larger_than_the_buffer_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"65536 bytes is 46 frames.* segment=1448"):
+        schedule_of("modified-shuffle:hierarchy=4x2:uplink-buffer=45", ALLTOALL, 65_536)
 
 
 def test_points_say_the_algorithm_and_ask_for_it() -> None:

@@ -24,6 +24,7 @@ from netsonde.model.platform import (
 from netsonde.platforms.document import parse_platform, platform_document
 from netsonde.platforms.published import tables
 from netsonde.platforms.read import find_platform, preset, preset_names, write_platform
+from netsonde.platforms.safety import with_known_buffers
 
 
 def test_presets_hold_table_5_2() -> None:
@@ -250,3 +251,22 @@ def test_the_platform_of_the_reference_is_one() -> None:
     assert parse_platform(shown[0], "platforms.md").name == "mine"
     text = page.read_text()
     assert all(f"`{name}`" in text for name in (*SYMBOLS, *preset_names()))
+
+
+def test_a_buffer_of_a_way_is_that_of_a_platform(tmp_path: Path) -> None:
+    """What `netsonde mpi --algorithm` is asked for stands in numbers in its study."""
+    file = tmp_path / "mine.json"
+    platform = preset("fe-326")
+    write_platform(platform, file)
+    assert platform.uplink is not None
+    assert platform.buffer is not None
+    way = "modified-shuffle:hierarchy=8x2:uplink-buffer={}:root-buffer={}:over=link"
+    known = way.format(platform.uplink.buffer.packets, platform.buffer.packets)
+    assert with_known_buffers(f"native,{way.format(file, 'fe-326')}") == f"native,{known}"
+    assert with_known_buffers(known) == known
+    several = "modified-shuffle:uplink-buffer=45x510,native"
+    assert with_known_buffers(several) == several
+    with pytest.raises(UsageError, match="has no such buffer"):
+        with_known_buffers("modified-shuffle:uplink-buffer=hydra-ethernet")
+    with pytest.raises(UsageError, match=r"none\.json"):
+        with_known_buffers("modified-shuffle:port-buffer=./none.json")
