@@ -57,20 +57,27 @@ public:
 
     virtual void run(const std::byte* given, std::byte* got) = 0;
     [[nodiscard]] virtual const schedule::Plan& plan() const noexcept = 0;
+
+    // A context's reduction is made after its plan.
+    void join_as(const Context& c);
+
+protected:
+    // Behind a window sends are synchronous: complete when the other rank takes them.
+    mpi::Channel channel_; // its address is the carriers'
 };
+
+void Executed::Running::join_as(const Context& c) {
+    channel_ = {.communicator = c.communicator,
+                .tag = schedule_tag,
+                .datatype = c.reduction.datatype,
+                .operation = c.reduction.operation,
+                .element_bytes = c.reduction.element_bytes,
+                .synchronous = plan().window != 0};
+}
 
 namespace {
 
 using Messages = mpi::Carrier<mpi::PlainCalls>;
-
-mpi::Channel channel_of(const Context& c, const schedule::Plan& plan) {
-    return {.communicator = c.communicator,
-            .tag = schedule_tag,
-            .datatype = c.reduction.datatype,
-            .operation = c.reduction.operation,
-            .element_bytes = c.reduction.element_bytes,
-            .synchronous = plan.window != 0};
-}
 
 // As MPI joins them.
 struct Join {
@@ -82,33 +89,28 @@ struct Join {
 
 } // namespace
 
-// Behind a window sends are synchronous: complete when the other rank takes them.
 class Executed::OverMessages final : public Running {
 public:
-    OverMessages(const Context& context, schedule::Plan plan)
-        : channel_(channel_of(context, plan)), execution_(std::move(plan), Messages(channel_)) {}
+    explicit OverMessages(schedule::Plan plan) : execution_(std::move(plan), Messages(channel_)) {}
 
     void run(const std::byte* given, std::byte* got) override { execution_.run(given, got); }
     [[nodiscard]] const schedule::Plan& plan() const noexcept override { return execution_.plan(); }
 
 private:
-    mpi::Channel channel_;
     schedule::Execution<Messages> execution_;
 };
 
 class Executed::OverFrames final : public Running {
 public:
-    OverFrames(const Context& context, schedule::Plan plan, RankFrames& frames)
-        : channel_(channel_of(context, plan)), messages_(channel_),
-          execution_(std::move(plan),
-                     {frames, context.ranks, channel_.synchronous, Join{&messages_}}) {}
+    OverFrames(schedule::Plan plan, RankFrames& frames, int ranks, bool has_window)
+        : messages_(channel_),
+          execution_(std::move(plan), {frames, ranks, has_window, Join{&messages_}}) {}
 
     void run(const std::byte* given, std::byte* got) override { execution_.run(given, got); }
     [[nodiscard]] const schedule::Plan& plan() const noexcept override { return execution_.plan(); }
 
 private:
-    mpi::Channel channel_; // of a reduction
-    Messages messages_;
+    Messages messages_; // of a reduction
     schedule::Execution<LinkMessages<RankFrames, Join>> execution_;
 };
 
@@ -147,13 +149,15 @@ void Executed::turn_to_root() {
         }
     }
     now_ = found->second.get();
+    now_->join_as(*context_);
 }
 
 std::unique_ptr<Executed::Running> Executed::running(schedule::Plan plan) {
     if (context_->choices.frames) {
-        return std::make_unique<OverFrames>(*context_, std::move(plan), frames_);
+        const bool has_window = plan.window != 0;
+        return std::make_unique<OverFrames>(std::move(plan), frames_, context_->ranks, has_window);
     }
-    return std::make_unique<OverMessages>(*context_, std::move(plan));
+    return std::make_unique<OverMessages>(std::move(plan));
 }
 
 void Executed::run() { now_->run(context_->given.bytes().data(), context_->got.bytes().data()); }
