@@ -3,6 +3,7 @@ the senders of Go-Back-N went through."""
 
 from __future__ import annotations
 
+from netsonde.catalogue.point import Collective
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
 from netsonde.records.data import Run
@@ -21,7 +22,8 @@ _COPIES, _DROPS, _AGAIN, _CHANCES = (
 def frame_figures(maker: Maker) -> list[Figure]:
     """None of a point whose messages are no frames."""
     point = maker.point
-    if not (point.carrier.has_frames or "frames" in point.parameters) or not point.batches:
+    of_schedule = isinstance(point.spec, Collective) and point.spec.frames is not None
+    if not (point.carrier.has_frames or of_schedule) or not point.batches:
         return []
     batches = len(point.batches)
     found = [maker.figure(name, _sum(maker, key), batches) for name, key in _DROPPED]
