@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -71,6 +73,7 @@ def run(
     *command: object,
     by: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
+    folder: Path | None = None,
 ) -> list[str]:
     """What the ranks say, sorted; what the library says of it to standard error, behind it."""
     preload = [] if by is None else ["env", *(f"{name}={value}" for name, value in by.items())]
@@ -81,6 +84,7 @@ def run(
         text=True,
         timeout=timeout_s,
         check=False,
+        cwd=folder,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return [*sorted(done.stdout.splitlines()), *done.stderr.splitlines()]
@@ -219,3 +223,48 @@ def test_ten_thousand_random_calls(name: str, forms: int, tmp_path: Path) -> Non
         native = run(mpi, ranks, *command, timeout_s=SOAK_TIMEOUT_S)
         said = run(mpi, ranks, *command, by=by_rules(mpi, path), timeout_s=SOAK_TIMEOUT_S)
         assert said == native
+
+
+# What HPL's input says, by its lines: what stands behind a value is for people.
+HPCC_INPUT = (
+    *("a heading", "another one", "HPL.out", "8", "1", "{n}", "1", "16", "0", "1", "2", "2"),
+    *("16.0", "1", "2", "1", "4", "1", "2", "1", "1", "1", "1", "1", "1", "2", "64", "0", "0"),
+    *("1", "8", "a line between", "0", "100", "0", "16"),
+)
+HPCC_TIMED = re.compile(
+    r"flops|gb|time|usec|gups|latency|bandwidth|sec$|resol|rate|tics|min|avg|stream_[acst]"
+)
+
+
+def found_by_hpcc(folder: Path) -> dict[str, str]:
+    """What is in its summary, but what it timed; and its checks of residuals."""
+    text = (folder / "hpccoutf.txt").read_text()
+    begin, end = text.index("Begin of Summary section."), text.index("End of Summary section.")
+    lines = [line.partition("=") for line in text[begin:end].splitlines()[1:]]
+    found = {name: value for name, _, value in lines if not HPCC_TIMED.search(name.lower())}
+    checks = re.findall(r"^ +\d+ tests completed .* residual checks", text, re.MULTILINE)
+    (residual,) = re.findall(r"^\|\|Ax-b\|\|.*", text, re.MULTILINE)
+    return {**found, "checks": str(checks), "residual": residual}
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_hpcc_finds_the_same(tmp_path: Path) -> None:
+    """Linear algebra, transposition, random access and transforms of 4 ranks."""
+    program = shutil.which("hpcc")
+    if program is None:
+        pytest.skip("there is no hpcc")
+    mpi = find_mpi("openmpi-debian")
+    rules = write_rules(tmp_path / "rules.json", random_rules(4, (4, 2)))
+    found = []
+    for by in (None, by_rules(mpi, rules, NETSONDE_RULES_REPORT="1")):
+        folder = tmp_path / ("native" if by is None else "ruled")
+        folder.mkdir()
+        (folder / "hpccinf.txt").write_text("\n".join(HPCC_INPUT).format(n=300) + "\n")
+        said = run(mpi, 4, program, by=by, timeout_s=SOAK_TIMEOUT_S, folder=folder)
+        found.append(found_by_hpcc(folder))
+    native, ruled = found
+    assert native["Success"] == "1"
+    assert "0 tests completed and failed" in native["checks"]
+    assert ruled == native
+    assert any(line.startswith("  allreduce ") and "native" not in line for line in said)
