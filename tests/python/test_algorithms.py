@@ -115,6 +115,8 @@ def test_frames_carry_what_is_asked_over_them() -> None:
         ("uplink-buffer=45:segment=1448", 65_536, 45),
         ("uplink-buffer=45:segment=16k", 65_536, 3),
         ("uplink-buffer=45:segment=16k", 100, 45),  # a block that is smaller
+        ("uplink-buffer=45:segment=1492:over=link", 65_536, 45),  # a frame of the link carries it
+        ("uplink-buffer=45:segment=1492:over=link:fragment=746", 65_536, 22),
     ],
 )
 def test_buffers_of_frames_are_windows_of_messages(

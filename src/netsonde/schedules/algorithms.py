@@ -151,7 +151,7 @@ def schedule_of(
     if found is None:
         return None
     row, settings = found
-    asked = in_messages(settings["schedule"], message_bytes)
+    asked = in_messages(settings, message_bytes)
     return AskedSchedule(algorithm=f"{row.family}/{row.name}", **asked)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from netsonde.catalogue.option import Choice, Count, Duration, Kind, Size
-from netsonde.catalogue.options.frames import FRAMES
+from netsonde.catalogue.options.frames import FRAMES, USUAL_FRAGMENT_BYTES
 from netsonde.errors import UsageError
 from netsonde.schedules.request import parse_hierarchy
 from netsonde.units import parse_duration_ns, parse_size_bytes
@@ -17,14 +17,14 @@ from netsonde.units import parse_duration_ns, parse_size_bytes
 Part = Literal["schedule", "frames"]
 OVER = "over"
 """The setting that frames need."""
-_FRAME_BYTES = 1448
+_TCP_FRAME_BYTES = 1448
 """What a frame of an MTU of 1500 carries of a message over TCP."""
 
 
 @dataclass(frozen=True)
 class Setting:
     """``key`` of what ranks are asked for, in its ``part``; ``needs``: the use of an algorithm that
-    a setting of a schedule needs. ``is_buffer``: read by what a message is, see windowed()."""
+    a setting of a schedule needs. ``is_buffer``: of frames, see in_messages()."""
 
     key: str
     read: Callable[[str], Any]
@@ -74,21 +74,25 @@ def _read(written: str, text: str, uses: Sequence[str]) -> tuple[Setting, Any]:
     return setting, setting.read(value)
 
 
-def in_messages(asked: dict[str, Any], message_bytes: int | None) -> dict[str, Any]:
-    """Buffers of frames as buffers of messages, which a window counts: a message is a segment of
-    the block, or all of it. Raises UsageError where not even one fits."""
+def in_messages(settings: Mapping[Part, Any], message_bytes: int | None) -> dict[str, Any]:
+    """The settings of a schedule, with buffers of frames as buffers of messages, which a window
+    counts: a message is a segment of the block, or all of it. Raises UsageError where not even one
+    fits."""
+    asked: dict[str, Any] = settings["schedule"]
     known = {each.key for each in SETTINGS.values() if each.is_buffer}
     if message_bytes is None or not known & asked.keys():
         return asked
+    own = settings["frames"]
+    carries = own.get("fragment_bytes", USUAL_FRAGMENT_BYTES) if own else _TCP_FRAME_BYTES
     segment = asked.get("segment_bytes") or message_bytes
-    frames = max(1, -(-min(segment, message_bytes) // _FRAME_BYTES))
+    frames = max(1, -(-min(segment, message_bytes) // carries))
     found = dict(asked)
     for key in known & asked.keys():
         fits = _each(asked[key], lambda packets: packets // frames)
         if 0 in (fits if isinstance(fits, tuple) else (fits,)):
             raise UsageError(
                 f"a message of {min(segment, message_bytes)} bytes is {frames} frames, and the "
-                "buffer has not so many: cut messages, as segment=1448"
+                f"buffer has not so many: cut messages, as segment={carries}"
             )
         found[key] = fits
     return found
