@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from test_stored_runs import EVERY, unpacked
 
 from netsonde.catalogue.test import test_row as row_of
 from netsonde.cli import live_line
-from netsonde.cli.live_line import Part, TimeLeft, fitted, known_parts
+from netsonde.cli.interruption import ENDING, answer_interruptions
+from netsonde.cli.live_line import LiveLine, Part, TimeLeft, fitted, known_parts
+from netsonde.errors import InterruptedByUserError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.so_far import Known, SoFar
 from netsonde.records.data import Point
@@ -141,3 +146,35 @@ def test_every_test_has_a_line_from_its_own_records(name: str, tmp_path: Path) -
             continue
         figures = [f for f in figures_of_point(point) if f.name == known.middle.name]
         assert all(known.middle.value == pytest.approx(f.value, rel=0.2) for f in figures)
+
+
+class InterruptedTerminal(StringIO):
+    """Ctrl-C comes while it takes the words that show the cursor again."""
+
+    def write(self, text: str) -> int:
+        taken = super().write(text)
+        if self.getvalue().count("\x1b[?25h") == 1 and "\x1b[?25h" in text:
+            signal.raise_signal(signal.SIGINT)
+        return taken
+
+
+@pytest.fixture
+def answered() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in ENDING}
+    answer_interruptions()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("answered")
+def test_an_interruption_does_not_write_its_end_twice() -> None:
+    terminal = InterruptedTerminal()
+    console = Console(file=terminal, force_terminal=True)
+    line = LiveLine(console)
+    line.begin(TimeLeft(1.0, 1.0))
+    with pytest.raises(InterruptedByUserError):
+        line.end()
+    console.print("what is kept")
+    assert terminal.getvalue().count("\x1b[?25h") == 1
+    assert not line.is_shown

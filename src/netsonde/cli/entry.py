@@ -1,14 +1,13 @@
-"""The entry point of ``netsonde``: how errors become sentences and exit codes, and Ctrl-C."""
+"""The entry point of ``netsonde``: how errors become sentences and exit codes."""
 
 from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
 
+from netsonde.cli.interruption import answer_interruptions
 from netsonde.cli.streams import OutputError, end_of, guard_streams, is_unread
 from netsonde.errors import InterruptedByUserError, NetsondeError
 from netsonde.memory import MemoryLimitError, is_for_memory, meet_limit, memory_in_words
@@ -21,8 +20,7 @@ usual, a tenth of a command's start is spent on looking for it."""
 def main() -> None:
     """Runs a command and ends with the exit code of its outcome."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    signal.signal(signal.SIGINT, _interrupt)
-    signal.signal(signal.SIGTERM, _interrupt)
+    answer_interruptions()
     guard_streams()
     meet_limit()
     code, said = end_of(_outcome())
@@ -91,20 +89,6 @@ def _obey_named_shell(arguments: Sequence[str]) -> None:
     and no word."""
     if len(arguments) == 2 and arguments[0] in ("--show-completion", "--install-completion"):
         os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    interrupted = InterruptedByUserError("interrupted; what was measured is kept")
-    interrupted.signal = signal.Signals(number).name
-    # A second signal must not wait for the cleanup of the first: workers, labs and MPI jobs hang
-    # on pipes to this process and end when it ends.
-    signal.signal(signal.SIGINT, _leave)
-    signal.signal(signal.SIGTERM, _leave)
-    raise interrupted
-
-
-def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    os._exit(InterruptedByUserError.exit_code)
 
 
 def _say(sentence: str) -> None:

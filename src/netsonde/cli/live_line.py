@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from netsonde.catalogue.test import Test
+from netsonde.cli.interruption import in_one_piece
 from netsonde.figures.so_far import Known
 from netsonde.report.quantity import format_value, kind_of, margin_text
 from netsonde.units import format_bytes, format_count, format_duration
@@ -124,8 +125,9 @@ class LiveLine:
         """Takes the line away, or leaves it with what is known at the end."""
         if self._live is None:
             return
-        self._live.stop()
-        self._live = None
+        with in_one_piece():
+            self._live.stop()
+            self._live = None
         if last:
             self._console.print(self._text(last), highlight=False)
 
