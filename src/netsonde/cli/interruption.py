@@ -28,7 +28,7 @@ def in_one_piece() -> Iterator[None]:
         yield
         return
     caught: list[int] = []
-    before = {number: signal.getsignal(number) for number in ENDING}
+    before = {int(number): signal.getsignal(number) for number in ENDING}
 
     def later(number: int, frame: FrameType | None) -> None:
         if caught or before[number] is _leave:  # a terminal that takes nothing holds nobody
@@ -42,8 +42,8 @@ def in_one_piece() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in caught:
-        signal.raise_signal(number)
+    for one in caught:
+        signal.raise_signal(one)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
