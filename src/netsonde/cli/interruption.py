@@ -40,10 +40,10 @@ def in_one_piece() -> Iterator[None]:
             signal.signal(number, later)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    for one in caught:
-        signal.raise_signal(one)
+        for ending, handler in before.items():
+            signal.signal(ending, handler)
+    for again in caught:
+        signal.raise_signal(again)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
