@@ -167,9 +167,11 @@ public:
         unanswered_ = 0;
         return owed;
     }
-    // A packet is going the other way: whether it takes a Pack along.
+    // A packet may go the other way: whether it would take a Pack along.
+    [[nodiscard]] bool may_answer_along() const noexcept { return along_ && unanswered_ > 0; }
+    // It goes: whether it takes one.
     [[nodiscard]] bool answers_along() noexcept {
-        const bool owed = along_ && unanswered_ > 0;
+        const bool owed = may_answer_along();
         unanswered_ = owed ? 0 : unanswered_;
         return owed;
     }

@@ -48,6 +48,8 @@ struct Wire {
     std::deque<std::pair<std::uint32_t, std::size_t>> lying; // slot and bytes
     std::function<bool(const Wire&)> loses = [](const Wire&) { return false; };
     std::uint64_t lost = 0;
+    std::size_t room = wire_slots; // of the host that sends: what is beyond is refused
+    std::uint64_t refused = 0;
 
     Wire() {
         for (std::uint32_t slot = 0; slot < wire_slots; ++slot) {
@@ -85,9 +87,14 @@ public:
     }
     void release(std::uint32_t slot) noexcept override { in_.free.push_back(slot); }
     bool send(std::span<const std::byte> headers, std::span<const std::byte> content) override {
+        if (out_.lying.size() >= out_.room) {
+            ++out_.refused;
+            return false;
+        }
         out_.put(headers, content);
         return true;
     }
+    [[nodiscard]] bool has_room() const override { return 2 * out_.lying.size() < out_.room; }
     void admit_only(EndpointNumbers /*numbers*/) override { ++admitted; }
     bool is_drained() override { return true; }
     std::uint64_t overflowed() override { return 0; }
@@ -224,6 +231,19 @@ TEST_CASE("a frame's word says what was put into it") {
     CHECK(read.bytes == 8992);
     CHECK(read.sequence == 0x3FFF);
     CHECK(read.answer == 0x1234);
+}
+
+TEST_CASE("a host that has no room for frames holds them back and loses none") {
+    constexpr protocol::Ticks long_ns = 10'000'000'000;
+    for (const auto way : {protocol::Acknowledge::immediate, protocol::Acknowledge::delayed}) {
+        Pair pair;
+        pair.to_b.room = 5;
+        pair.to_a.room = 1;
+        const ChannelRules rules{{16, long_ns, true}, {way, 2, 10'000, true}};
+        CHECK(play(pair, rules, 5'000, 3) == 0);
+        CHECK(pair.to_b.refused > 0);
+        CHECK(pair.to_b.lost == 0);
+    }
 }
 
 TEST_CASE("frames of strangers, and what is no frame, are dropped and counted") {

@@ -6,12 +6,6 @@
 #include "core/clock.hpp"
 
 namespace sonde {
-namespace {
-
-constexpr int most_attempts = 1000; // to send a frame for which there is no room
-
-} // namespace
-
 LinkChannel::LinkChannel(LinkPort& port, std::size_t endpoint, const ChannelRules& rules,
                          std::size_t fragment_bytes)
     : port_(port), endpoint_(endpoint), rules_(rules), fragment_bytes_(fragment_bytes),
@@ -35,6 +29,9 @@ void LinkChannel::attend(protocol::Ticks now) {
     }
     look_at_timers(now);
     send_again(now);
+    if (unsaid_) {
+        say(*unsaid_);
+    }
 }
 
 void LinkChannel::take(const LinkSegment& segment, protocol::Ticks now) {
@@ -97,36 +94,48 @@ void LinkChannel::look_at_timers(protocol::Ticks now) {
 }
 
 void LinkChannel::send_again(protocol::Ticks now) {
-    while (sender_.has_resend()) {
+    while (sender_.has_resend() && port_.driver().has_room()) {
         ++counts_.resent;
-        transmit(sender_.send_again(rules_.sends, now, log_));
+        const protocol::Sent sent = sender_.send_again(rules_.sends, now, log_);
+        note_timer(sent);
+        // What finds no room even so is as lost: it is sent again after its time.
+        static_cast<void>(put(sent.number));
     }
 }
 
-// What finds no room is as lost: it is sent again after its time.
-void LinkChannel::transmit(const protocol::Sent& sent) {
-    if (sent.timer_at != protocol::never) {
-        send_timer_ = sent.timer_at;
-    }
-    const Kept& kept = kept_[sent.number & mask_];
+// False where the host has no room for it at the moment.
+bool LinkChannel::put(protocol::Sequence number) {
+    const Kept& kept = kept_[number & mask_];
     LinkHeader header;
     header.kind = FrameKind::data;
     header.last = kept.last;
-    header.sequence = static_cast<std::uint16_t>(sent.number & LinkHeader::sequence_mask);
-    header.answers = receiver_.answers_along();
+    header.sequence = static_cast<std::uint16_t>(number & LinkHeader::sequence_mask);
+    header.answers = receiver_.may_answer_along();
     header.answer = static_cast<std::uint16_t>(receiver_.expected() & LinkHeader::sequence_mask);
-    const std::span<const std::byte> content(memory_of(sent.number), kept.bytes);
-    for (int left = most_attempts; left != 0 && !port_.send(endpoint_, header, content); --left) {
+    if (!port_.send(endpoint_, header, {memory_of(number), kept.bytes})) {
+        return false;
+    }
+    static_cast<void>(receiver_.answers_along());
+    return true;
+}
+
+void LinkChannel::note_timer(const protocol::Sent& sent) noexcept {
+    if (sent.timer_at != protocol::never) {
+        send_timer_ = sent.timer_at;
     }
 }
 
+// What finds no room is said later, with what is expected then.
 void LinkChannel::say(FrameKind kind) {
     LinkHeader header;
     header.kind = kind;
     header.answer = static_cast<std::uint16_t>(receiver_.expected() & LinkHeader::sequence_mask);
-    ++(kind == FrameKind::pack ? counts_.packs : counts_.nacks);
-    for (int left = most_attempts; left != 0 && !port_.send(endpoint_, header, {}); --left) {
+    if (!port_.send(endpoint_, header, {})) {
+        unsaid_ = kind;
+        return;
     }
+    unsaid_.reset();
+    ++(kind == FrameKind::pack ? counts_.packs : counts_.nacks);
 }
 
 bool LinkChannel::try_send(std::span<const std::byte> message) {
@@ -142,9 +151,12 @@ bool LinkChannel::try_send(std::span<const std::byte> message) {
         }
         kept_[number & mask_] = {static_cast<std::uint32_t>(piece),
                                  sent_bytes_ + piece == message.size()};
+        if (!put(number)) {
+            return false;
+        }
         ++counts_.sent;
         ++counts_.copied_sent;
-        transmit(sender_.send_new(rules_.sends, monotonic_ns(), 0));
+        note_timer(sender_.send_new(rules_.sends, monotonic_ns(), 0));
         sent_bytes_ += piece;
     }
     sent_bytes_ = 0;

@@ -71,7 +71,8 @@ private:
     void look_at_timers(protocol::Ticks now);
     void note_late(protocol::Ticks late_ns) noexcept;
     void send_again(protocol::Ticks now);
-    void transmit(const protocol::Sent& sent);
+    [[nodiscard]] bool put(protocol::Sequence number);
+    void note_timer(const protocol::Sent& sent) noexcept;
     void say(FrameKind kind);
     [[nodiscard]] std::byte* memory_of(protocol::Sequence number) noexcept {
         return memory_.data() + (number & mask_) * fragment_bytes_;
@@ -96,6 +97,7 @@ private:
     protocol::Ticks send_timer_ = protocol::never;
     protocol::Ticks answer_timer_ = protocol::never;
     protocol::Log* log_ = nullptr;
+    std::optional<FrameKind> unsaid_; // an answer that found no room
     std::deque<LinkSegment> accepted_;
     std::size_t most_accepted_;
     std::size_t sent_bytes_ = 0;     // of the message that is being sent

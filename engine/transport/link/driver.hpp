@@ -2,6 +2,8 @@
 // that the kernel shares with us. They know no message and no partner.
 #pragma once
 
+#include <poll.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,6 +49,11 @@ public:
     // False where there is no room for the moment. Throws Failure where the interface is gone.
     [[nodiscard]] virtual bool send(std::span<const std::byte> headers,
                                     std::span<const std::byte> content) = 0;
+    // Whether half of what may wait in the host is free, so that a frame finds room.
+    [[nodiscard]] virtual bool has_room() const {
+        pollfd one{fd(), POLLOUT, 0};
+        return ::poll(&one, 1, 0) == 1 && (one.revents & POLLOUT) != 0;
+    }
     // Has the kernel drop what is not for these, as far as it does not do so yet: a frame for
     // another one has come. A filter takes time of each frame that it lets pass, and on most links
     // it would have nobody else's to drop.
