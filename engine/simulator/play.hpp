@@ -28,6 +28,8 @@ public:
         return completions_;
     }
     [[nodiscard]] const std::vector<VirtualTime>& begins() const noexcept { return begins_; }
+    // When the last host's steps were complete; -1 where there are none.
+    [[nodiscard]] VirtualTime steps_done() const noexcept { return steps_done_; }
     [[nodiscard]] bool finished() const noexcept { return waiting_for_ == 0; }
 
 protected:
@@ -57,6 +59,7 @@ protected:
     Random random_;
     std::vector<Progress> of_;
     std::vector<VirtualTime> completions_, begins_;
+    VirtualTime steps_done_ = -1;
     std::uint32_t waiting_for_ = 0; // hosts that are not done
     std::int64_t repetition_ = 0;
 };

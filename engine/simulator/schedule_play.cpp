@@ -55,6 +55,7 @@ void SchedulePlay::advance(std::uint32_t host) {
     rank.runner.advance(Carrier{this, host});
     if (rank.runner.is_done() && of_[host].to_post > 0) {
         of_[host].to_post = 0;
+        steps_done_ = events_.now();
         look(host);
     }
 }

@@ -236,6 +236,7 @@ Outcome Simulation::outcome() {
     Outcome out;
     out.finished = play_->finished();
     out.completions = play_->completions();
+    out.steps_done = out.finished ? play_->steps_done() : -1;
     out.elapsed = out.finished ? *std::max_element(out.completions.begin(), out.completions.end())
                                : events_.now();
     out.events = events_.happened();

@@ -24,6 +24,7 @@ struct RankEvents {
 struct Outcome {
     bool finished = false;
     VirtualTime elapsed = 0;
+    VirtualTime steps_done = -1; // of a schedule that is at its end: acknowledgements may follow
     std::uint64_t events = 0;
     std::uint64_t packet_hops = 0;
     std::uint64_t packets_created = 0;

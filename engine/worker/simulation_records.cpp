@@ -148,6 +148,9 @@ void write_done(RecordWriter& writer, const Outcome& outcome) {
                 {"lost_overflow", outcome.lost_overflow},
                 {"lost_random", outcome.lost_random},
                 {"lost_receive_pool", outcome.lost_receive_pool}};
+    if (outcome.steps_done >= 0) {
+        values["steps_done_ns"] = to_ns(outcome.steps_done);
+    }
     for (const NamedCount& count : outcome.places) {
         values[count.name] = count.value;
     }
