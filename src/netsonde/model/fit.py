@@ -15,6 +15,7 @@ from typing import Literal
 from netsonde.model.buffers import BufferFit, BurstLoss, fit_buffer
 from netsonde.model.latency_plane import Plane, fit_plane
 from netsonde.model.platform import (
+    MOST_SERIALISATIONS,
     SYMBOLS,
     Buffer,
     Cost,
@@ -79,7 +80,7 @@ class Observed:
     packet_bytes: int
     header_bytes: int
     link_bit_per_s: float
-    serialisations: int
+    serialisations: int | None
     ranks: int
     kind: Literal["measured", "emulated", "simulated"]
     observations: Sequence[Observation] = ()
@@ -124,6 +125,8 @@ def fit_platform(observed: Observed) -> Fitted:
             f"{LEAST_SIZES} sizes or more"
         )
     platform = replace(_bare(observed), costs=costs, messages=messages, others=others)
+    if observed.serialisations is None and "latency" in costs:
+        platform = replace(platform, serialisations=_serialisations(platform))
     if buffer is not None:
         origin = _origin(observed, "bursts, Eq. (A.2)", observed.bursts[0].run)
         packets = max(1, round(buffer.packets))
@@ -140,7 +143,7 @@ def _bare(observed: Observed) -> Platform:
         link_bit_per_s=observed.link_bit_per_s,
         costs={},
         header_bytes=observed.header_bytes,
-        serialisations=observed.serialisations,
+        serialisations=observed.serialisations or 1,
         ranks=observed.ranks,
     )
 
@@ -332,6 +335,18 @@ def _fit_latency(
     elif "receive_overhead" not in costs:
         _receives_within(costs, notes)
     return plane
+
+
+def _serialisations(platform: Platform) -> int:
+    """How often a packet is certainly on the wire within L: so often as L grows with a byte by what
+    a byte takes there, by the low end of the slope's interval; and no longer than L itself."""
+    latency = platform.costs["latency"]
+    slope_ns = latency.per_byte_ns
+    if latency.fit is not None and "per_byte_ns" in latency.fit.intervals:
+        slope_ns = latency.fit.intervals["per_byte_ns"].low
+    times = round(slope_ns * platform.link_bit_per_s / 8e9)
+    whole = latency.at(platform.packet_bytes) // platform.wire_ns()
+    return max(1, min(times, int(whole), MOST_SERIALISATIONS))
 
 
 def _is_possible(latency: Cost, packet_bytes: int) -> bool:

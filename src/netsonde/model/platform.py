@@ -25,6 +25,7 @@ Architecture = Literal["input", "output", "shared"]
 
 MOST_RANKS = 10_000_000
 """No machine has more; what is beyond is a slip of the pen."""
+MOST_SERIALISATIONS = 64
 
 SYMBOLS: Mapping[str, str] = MappingProxyType(
     {

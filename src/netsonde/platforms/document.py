@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from netsonde.errors import UsageError
 from netsonde.model.platform import (
     MOST_RANKS,
+    MOST_SERIALISATIONS,
     SYMBOLS,
     Buffer,
     Cost,
@@ -159,7 +160,7 @@ class PlatformTable(_Table):
     packet_bytes: Size
     header_bytes: Annotated[int, Field(ge=0, le=1024)] = 0
     link_bit_per_s: Rate
-    serialisations: Annotated[int, Field(ge=1, le=64)] = 1
+    serialisations: Annotated[int, Field(ge=1, le=MOST_SERIALISATIONS)] = 1
     send_copies: Annotated[int, Field(ge=0, le=16)] = 1
     receive_copies: Annotated[int, Field(ge=0, le=16)] = 1
     receives_beside: bool = False

@@ -105,14 +105,14 @@ def _most_hosts(runs: Sequence[Run]) -> int:
     return max((s.hosts if isinstance(s, AllPairs | Simulation) else 2 for s in specs), default=2)
 
 
-def _serialisations(runs: Sequence[Run]) -> int:
-    """How often L holds the time on the wire: once, and once more for each switch that stores."""
-    stores = 0
+def _serialisations(runs: Sequence[Run]) -> int | None:
+    """How often L holds the time on the wire: once, and once more for each switch that stores; None
+    where only the times themselves say it."""
     for path in _paths(runs)[:1]:
         kinds = path.get("switch_kinds")
         if isinstance(kinds, dict) and len(kinds) == 1:
-            stores = sum(1 for kind in kinds.values() if not kind.get("cut_through"))
-    return 1 + stores
+            return 1 + sum(1 for kind in kinds.values() if not kind.get("cut_through"))
+    return None
 
 
 def _packet_bytes(runs: Sequence[Run]) -> int:

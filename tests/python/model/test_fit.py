@@ -71,6 +71,26 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert 0.925 <= hits / 400 <= 0.975
 
 
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_how_often_a_packet_is_on_the_wire_is_told_by_l(times: int) -> None:
+    """A byte takes 80 ns on the wire at 100 Mbit/s; nothing that only adds to L counts."""
+    draw = np.random.default_rng(times)
+    known = observed(1, 0.0)
+    changed = [
+        replace(
+            one,
+            time_ns=one.time_ns
+            + (times * (38 + 8 + one.size_bytes) * 80 + 40_000 if one.kind == "one_way" else 0)
+            - (truth("latency", one.size_bytes) if one.kind == "one_way" else 0)
+            + draw.normal(0.0, 200.0),
+        )
+        for one in known.observations
+    ]
+    seen = replace(known, observations=changed, serialisations=None)
+    assert fit_platform(seen).platform.serialisations == times
+    assert fit_platform(replace(seen, serialisations=5)).platform.serialisations == 5
+
+
 def test_what_cannot_be_told_apart_is_in_l_and_said() -> None:
     fitted = fit_platform(observed(1, 0.0, busy=False))
     whole = truth("receive_overhead", 1000) + truth("latency", 1000)
