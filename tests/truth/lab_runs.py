@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from netsonde.lab.registry import start_named, take_down
+from netsonde.lab.scenario import lab_spec, scenario_of
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_run
 from netsonde.study.execute import start_study
@@ -40,3 +44,14 @@ def run_over(folder: Path, scenario: str, measure: list[dict[str, Any]], **field
     outcome = start_study(spec, folder, ["test"], Silent())
     assert not outcome.failures
     return open_run(outcome.directory)
+
+
+@contextlib.contextmanager
+def named_lab(name: str, hosts: int, rate: str = "10M") -> Iterator[str]:
+    """Hosts at a rate that a machine which others use emulates in time; how commands call them."""
+    table = {"name": name, "hosts": hosts, "links": "switch", "link": {"rate": rate}}
+    lab = start_named(lab_spec(scenario_of(table)))
+    try:
+        yield f"lab:{name}/h[1-{hosts}]"
+    finally:
+        take_down(lab)

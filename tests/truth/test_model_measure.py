@@ -3,19 +3,15 @@ architecture, the line's gap, L, one switch or two, and what a platform foretell
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_runs import Silent, run_over
+from lab_runs import Silent, named_lab, run_over
 
 from netsonde.figures.costs import bursts
 from netsonde.hosts import split_hosts
 from netsonde.lab import permission_problem
-from netsonde.lab.registry import start_named, take_down
-from netsonde.lab.scenario import lab_spec, scenario_of
 from netsonde.model.buffers import BufferFit, fit_buffer
 from netsonde.model.fit import Fitted, fit_platform
 from netsonde.model.platform import wire_time_ns
@@ -154,17 +150,6 @@ def test_one_switch_is_told_from_two(
             assert plane.is_shared == shared
 
 
-@contextlib.contextmanager
-def named_lab(hosts: int) -> Iterator[str]:
-    """Hosts at 10 Mbit/s, which a machine that others use emulates in time."""
-    table = {"name": f"score{hosts}", "hosts": hosts, "links": "switch", "link": {"rate": "10M"}}
-    lab = start_named(lab_spec(scenario_of(table)))
-    try:
-        yield f"lab:score{hosts}/h[1-{hosts}]"
-    finally:
-        take_down(lab)
-
-
 @pytest.mark.timeout(1800)
 @pytest.mark.soak
 @pytest.mark.parametrize("over", ["udp", "tcp", "link"])
@@ -174,7 +159,7 @@ def test_a_platform_foretells_what_it_has_not_seen(
 ) -> None:
     """Median error of at most 5 % over forty points; the full-duplex condition is right."""
     for attempt in attempts(2, of=3):
-        with named_lab(hosts) as names:
+        with named_lab(f"score{hosts}", hosts) as names:
             plan = plan_of(over, split_hosts(names), None)
             found, _ = measure(
                 plan, tmp_path, ["test"], Silent(), rate_bit_per_s=10e6, name="truth"

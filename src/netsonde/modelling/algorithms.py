@@ -20,10 +20,11 @@ from netsonde.model.along import MODELS, completion
 from netsonde.model.convolved import QUANTILES, Message, completion_ns
 from netsonde.model.foretold import Foretold
 from netsonde.model.platform import Platform
-from netsonde.model.predict import Options
 from netsonde.model.score import Scored
 from netsonde.modelling.distributions import asked_messages, times_by_size
-from netsonde.platforms.simulated import simulated
+from netsonde.modelling.played import played
+from netsonde.modelling.ranking import Order, Ranked, order_document, order_in_words, order_of
+from netsonde.platforms.simulated import simulated_plan
 from netsonde.ranks.repetitions import repetition_times_ns
 from netsonde.records.data import Point, Run
 from netsonde.units import format_time
@@ -32,6 +33,7 @@ TIME = "completion_median_ns"
 SIMULATOR = "simulator"
 LEAST_SINGLES = 30
 WIDTH = 80
+MOST_MISPLACED = 8
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Beside:
     """One algorithm at one size: measured, and what each model says, by its name; ``missing`` says
     why a model says nothing. Where ranks share a node nothing is foretold (``shares_node``)."""
 
+    operation: str
     algorithm: str
     size_bytes: int
     ranks: int
@@ -51,6 +54,17 @@ class Beside:
     @property
     def shares_node(self) -> bool:
         return self.ppn > 1
+
+    @property
+    def cell(self) -> tuple[str, int, int]:
+        return self.operation, self.size_bytes, self.ranks
+
+    @property
+    def bounds_ns(self) -> tuple[float, float, float]:
+        """The median and its interval; where it has none, it is both ends."""
+        value = self.measured.value
+        low, high = self.measured.low, self.measured.high
+        return value, value if low is None else low, value if high is None else high
 
     def error(self, model: str) -> float | None:
         """Measured over predicted, less 1."""
@@ -84,20 +98,24 @@ def algorithms_beside(platform: Platform, run: Run, *, simulate: bool = True) ->
     """Every point of a run that a schedule made. Raises UsageError where there is none, or a
     schedule cannot be had."""
     points = [one for one in run.points if one.measured and is_of_schedule(one)]
-    if not points:
+    found = [beside(platform, run, point, simulate=simulate) for point in points]
+    if not any(found):
         raise UsageError(
-            f"{run.directory} has no operation by an algorithm: netsonde mpi alltoall --algorithm "
-            "pairwise"
+            f"{run.directory} has no operation by an algorithm that was timed: netsonde mpi "
+            "alltoall --algorithm pairwise"
         )
-    return [beside(platform, run, point, simulate=simulate) for point in points]
+    return [one for one in found if one is not None]
 
 
-def beside(platform: Platform, run: Run, point: Point, *, simulate: bool = True) -> Beside:
-    """Of one point. Raises UsageError where its schedule cannot be had."""
+def beside(platform: Platform, run: Run, point: Point, *, simulate: bool = True) -> Beside | None:
+    """Of one point; None where nothing of it could be timed, as where all windows were missed.
+    Raises UsageError where its schedule cannot be had."""
     spec = point.spec.of(Collective)
     assert spec.schedule is not None
     ranks, ppn = spec.ranks or 2, spec.ppn or 1
-    (measured,) = (one for one in figures_of_point(point) if one.name == TIME)
+    measured = next((one for one in figures_of_point(point) if one.name == TIME), None)
+    if measured is None:
+        return None
     foretold, missing = dict[str, Foretold](), dict[str, str]()
     quantiles: Mapping[float, tuple[float, float]] = {}
     if ppn == 1:
@@ -109,24 +127,31 @@ def beside(platform: Platform, run: Run, point: Point, *, simulate: bool = True)
                 missing[name] = str(error)
         quantiles = _quantiles(platform, run, point, messages, ranks)
         if simulate:
-            _simulate(platform, spec, point.message_bytes, foretold, missing)
+            _simulate(platform, run, point, foretold, missing)
     algorithm = spec.schedule.algorithm
     size = point.message_bytes
-    return Beside(algorithm, size, ranks, ppn, measured, foretold, missing, quantiles)
+    operation = point.operation or algorithm.partition("/")[0]
+    return Beside(operation, algorithm, size, ranks, ppn, measured, foretold, missing, quantiles)
+
+
+def order_by(model: str, found: Sequence[Beside]) -> Order:
+    """How often a model has the measured order."""
+    return order_of(
+        Ranked(one.cell, one.algorithm, told.time_ns, *one.bounds_ns)
+        for one in found
+        if (told := one.foretold.get(model)) is not None
+    )
 
 
 def _simulate(
     platform: Platform,
-    spec: Collective,
-    size_bytes: int,
+    run: Run,
+    point: Point,
     foretold: dict[str, Foretold],
     missing: dict[str, str],
 ) -> None:
-    asked = spec.schedule
-    assert asked is not None
-    options = Options(fan_out=asked.fan_out)
     try:
-        found = simulated(platform, asked.algorithm, spec.ranks or 2, size_bytes, options)
+        found = simulated_plan(played(platform, run, point))
     except (ValueError, UsageError, HostError) as error:
         missing[SIMULATOR] = str(error)
         return
@@ -183,6 +208,9 @@ def beside_lines(platform: Platform, found: Sequence[Beside]) -> list[str]:
             lines.append(
                 f"{model:<10} median error {np.median(errors):.1%} of {len(errors)} predictions"
             )
+            order = order_by(model, found)
+            lines += [f"{'':<10} {order_in_words(order)}"] if order.cells else []
+    lines += _misplaced(order_by(SIMULATOR, found))
     if any(one.shares_node for one in found):
         lines += textwrap.wrap(
             f"Shared: ranks share a node; {platform.name} says what messages between nodes take, "
@@ -190,6 +218,20 @@ def beside_lines(platform: Platform, found: Sequence[Beside]) -> list[str]:
             WIDTH,
         )
     return lines
+
+
+def _misplaced(order: Order) -> Iterator[str]:
+    for one in order.misplaced[:MOST_MISPLACED]:
+        operation, size_bytes, ranks = one.cell
+        yield from textwrap.wrap(
+            f"{operation}, {size_bytes} bytes, {ranks} ranks: {one.first} was {one.by:.2f} times "
+            f"as fast as {one.second}, and is simulated behind it",
+            WIDTH,
+            subsequent_indent="  ",
+        )
+    more = len(order.misplaced) - MOST_MISPLACED
+    if more > 0:
+        yield f"and {more} pairs more, see --json"
 
 
 def _lines(one: Beside) -> Iterator[str]:
@@ -221,11 +263,17 @@ def _terms(told: Foretold) -> str:
 
 def beside_document(platform: Platform, found: Sequence[Beside]) -> dict[str, Any]:
     """All of it for JSON; ``error`` is measured over predicted, less 1."""
-    return {"platform": platform.name, "algorithms": [_document(one) for one in found]}
+    orders = {model: order_by(model, found) for model in (*MODELS, SIMULATOR)}
+    return {
+        "platform": platform.name,
+        "algorithms": [_document(one) for one in found],
+        "orders": {name: order_document(order) for name, order in orders.items() if order.cells},
+    }
 
 
 def _document(one: Beside) -> dict[str, Any]:
     return {
+        "operation": one.operation,
         "algorithm": one.algorithm,
         "message_bytes": one.size_bytes,
         "ranks": one.ranks,

@@ -12,7 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from netsonde.catalogue.options.frames import GO_BACK_N, USUAL_FRAGMENT_BYTES
+from netsonde.catalogue.options.frames import (
+    GO_BACK_N,
+    USUAL_FRAGMENT_BYTES,
+    USUAL_TIMEOUT_NS,
+    USUAL_WINDOW_PACKETS,
+)
 from netsonde.errors import UsageError
 from netsonde.figures.gathers import line_uses, sink_rate_bit_per_s
 from netsonde.figures.simulated import chances_of
@@ -29,8 +34,6 @@ WITHIN = 0.05
 SEEDS = 9
 MOST_SEEDS = 100
 LONGEST_S = 120.0
-USUAL_WINDOW, USUAL_TIMEOUT_NS = 32, 10_000_000
-"""Of Go-Back-N on frames, where nothing was asked for (docs/methods/link.md)."""
 ANSWERS_A_TIMEOUT = 4
 SYNC_BYTES = 40 + 52
 """Of a frame of the control connection: ours, and the headers of IP and TCP with its time
@@ -150,7 +153,7 @@ def _load(point: Point, topology: Mapping[str, Any], rate_bit_per_s: float) -> L
     switch = _switch_of(topology, targets[0].host)
     return Load(
         len(targets),
-        int(told.get("window_packets", USUAL_WINDOW)),
+        int(told.get("window_packets", USUAL_WINDOW_PACKETS)),
         int(told.get("timeout_ns", USUAL_TIMEOUT_NS)),
         wire_time_ns(packet, rate_bit_per_s),
         each * pieces,

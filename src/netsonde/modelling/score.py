@@ -232,6 +232,8 @@ def _operation(seen: _Seen) -> Iterator[Scored]:
 def _by_schedule(seen: _Seen) -> Iterator[Scored]:
     """Packet by packet, or by alpha and beta where the platform has no packets."""
     found = beside(seen.platform, seen.run, seen.point, simulate=False)
+    if found is None:
+        return
     if found.shares_node:
         raise ValueError(f"{found.algorithm} with {found.ppn} ranks a node is not foretold")
     model = next((name for name in reversed(list(MODELS)) if name in found.foretold), None)

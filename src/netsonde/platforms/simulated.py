@@ -13,6 +13,7 @@ from typing import Any
 
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
+from netsonde.model.fit import ALIKE
 from netsonde.model.platform import Cost, Platform
 from netsonde.model.predict import Options, usual_fan_out, usual_segment_bytes
 from netsonde.simulate.process import PROGRAM, Job, Simulators
@@ -33,7 +34,8 @@ _PACKET_BY_PACKET = (
 
 @dataclass(frozen=True)
 class Simulated:
-    """``time_ns`` is None where packets were lost and somebody waits for them for ever."""
+    """``time_ns`` is None where packets were lost and somebody waits for them for ever. A schedule
+    ends with its last step, as measured ones do, before the last acknowledgements."""
 
     time_ns: float | None
     lost_packets: int
@@ -50,9 +52,13 @@ def simulated(
 ) -> Simulated:
     """Simulates it. Raises ``ValueError`` for what cannot be simulated as the platform stands,
     and HostError where sonde-sim is missing."""
-    plan = simulation_plan(platform, algorithm, ranks, size_bytes, options, seed)
+    return simulated_plan(simulation_plan(platform, algorithm, ranks, size_bytes, options, seed))
+
+
+def simulated_plan(plan: Mapping[str, Any]) -> Simulated:
+    """The same of what sonde-sim is to read. Raises HostError where it is missing."""
     with Simulators(find_worker(PROGRAM), 1) as simulators:
-        (result,) = simulators.results([Job(0, plan, LONGEST_S)])
+        (result,) = simulators.results([Job(0, dict(plan), LONGEST_S)])
     if result.error is not None:
         raise result.error
     found = [record["values"] for record in result.records if record["record"] == "done"]
@@ -61,7 +67,8 @@ def simulated(
     done = found[0]
     lost = sum(int(done.get(key, 0)) for key in ("lost_overflow", "lost_receive_pool"))
     finished = done.get("ended_by") == "finished"
-    return Simulated(float(done["elapsed_ns"]) if finished else None, lost, seed)
+    ended_ns = done.get("steps_done_ns", done["elapsed_ns"])
+    return Simulated(float(ended_ns) if finished else None, lost, int(plan["seed"]))
 
 
 def simulation_plan(
@@ -106,6 +113,8 @@ def _host(platform: Platform, ranks: int) -> dict[str, Any]:
     kind: dict[str, Any] = {
         theirs: _cost(platform, platform.cost(ours), ranks) for ours, theirs in names.items()
     }
+    if _is_the_lines(platform, ranks):
+        del kind["receive_gap"]
     if "reduction" in platform.costs:
         kind["copy"] = {"per_byte_ns": platform.costs["reduction"].per_byte_ns}
     kind["receive_processor"] = "other" if platform.receives_beside else "same"
@@ -114,10 +123,24 @@ def _host(platform: Platform, ranks: int) -> dict[str, Any]:
     return kind
 
 
+def _is_the_lines(platform: Platform, ranks: int) -> bool:
+    """Whether the line alone keeps packets as far apart as g_r: then nothing says that the card
+    would let a short packet wait that comes behind a long one."""
+    gap = platform.at("receive_gap", platform.packet_bytes, ranks)
+    return gap <= (1.0 + ALIKE) * platform.wire_ns()
+
+
 def _cost(platform: Platform, cost: Cost, ranks: int) -> dict[str, float]:
-    """A law over the payload as one over payload and header, which sonde-sim has."""
+    """A law over the payload as one over payload and header, which sonde-sim has. A fitted part
+    below 0 whose interval holds 0 is taken for 0, and the other one is what a half packet, or a
+    full one, says."""
     per_byte = cost.per_byte_ns + cost.per_rank_byte_ns * ranks
     base = cost.start_ns + cost.per_rank_ns * ranks - per_byte * platform.header_bytes
+    if per_byte < 0.0 and _may_be_nothing(cost, "per_byte_ns"):
+        base, per_byte = cost.at(platform.packet_bytes / 2, ranks), 0.0
+    elif base < 0.0 and _may_be_nothing(cost, "start_ns"):
+        whole = platform.packet_bytes + platform.header_bytes
+        base, per_byte = 0.0, cost.at(platform.packet_bytes, ranks) / whole
     if base < 0.0 or per_byte < 0.0:
         raise ValueError(
             f"platform {platform.name} has a cost of {base:.6g} ns and {per_byte:.6g} ns a byte; a"
@@ -126,19 +149,32 @@ def _cost(platform: Platform, cost: Cost, ranks: int) -> dict[str, float]:
     return {"base_ns": base, "per_byte_ns": per_byte}
 
 
-def _switch(platform: Platform, ranks: int) -> dict[str, Any]:
-    """The platform's switch; what L has beyond the wire is its delay."""
+def _may_be_nothing(cost: Cost, part: str) -> bool:
+    interval = None if cost.fit is None else cost.fit.intervals.get(part)
+    return interval is not None and interval.low <= 0.0 <= interval.high
+
+
+def beyond_lines_ns(platform: Platform, ranks: int) -> float:
+    """What L has for a full packet beyond its time on two lines, or on one that is cut through.
+    Raises ``ValueError`` where that is less than nothing."""
     latency = platform.at("latency", platform.packet_bytes, ranks)
-    beyond = latency - platform.serialisations * platform.wire_ns()
+    lines = min(platform.serialisations, 2)
+    beyond = latency - lines * platform.wire_ns()
     if beyond < 0.0:
         raise ValueError(
             f"L of platform {platform.name} is {latency:.6g} ns for a full packet, less than its"
-            f" {platform.serialisations} times on the wire; it was not measured over a switch"
+            f" {lines} times on the wire; it was not measured over a switch"
         )
+    return beyond
+
+
+def _switch(platform: Platform, ranks: int) -> dict[str, Any]:
+    """The platform's switch; what L has beyond its two lines is its delay, other switches' times
+    among it."""
     kind: dict[str, Any] = {
         "architecture": "output",
         "cut_through": platform.serialisations == 1,
-        "latency_ns": round(beyond),
+        "latency_ns": round(beyond_lines_ns(platform, ranks)),
     }
     if platform.buffer is not None:
         kind["architecture"] = platform.buffer.architecture

@@ -10,6 +10,8 @@ HEADER_BYTES = 8
 """What stands in a frame behind Ethernet's header, before what is carried."""
 USUAL_FRAGMENT_BYTES = 1492
 """What a frame of an MTU of 1500 carries behind that."""
+USUAL_WINDOW_PACKETS, USUAL_TIMEOUT_NS = 32, 10_000_000
+"""Of Go-Back-N, where nothing is asked for (docs/methods/link.md)."""
 MOST_WINDOW_PACKETS = 4096
 LEAST_TIMEOUT_NS, MOST_TIMEOUT_NS = 10_000, 10_000_000_000
 _LEAST_FRAGMENT, _MOST_FRAGMENT = 46 - HEADER_BYTES, 9000 - HEADER_BYTES
