@@ -31,6 +31,8 @@ MESSAGE_BYTES = 64
 TRIPS = 100
 """Round trips of a block: the least loop reads the clock once for so many."""
 BLOCKS = 400
+EACH = "each"
+"""Has the least loop read the clock around each round trip."""
 TIMEOUT_S = 60
 SOURCE = Path(__file__).with_name("mpi_minimal.c")
 PATHS: Mapping[str, Mapping[str, str]] = {
@@ -51,10 +53,12 @@ class Pingpong:
 
 @dataclass(frozen=True)
 class MpiLatency:
-    """netsonde beside the least loop; ``recording_ns`` is what its loop takes between two round
-    trips: reading the clock and keeping the time. Medians over the pairs."""
+    """netsonde beside the least loop, and beside the same that reads the clock as often
+    (``control``); ``recording_ns`` is what netsonde's takes between two round trips: reading the
+    clock and keeping the time. Medians over the rounds."""
 
     beside: Beside
+    control: Beside
     median_ns: float
     recording_ns: float
 
@@ -73,26 +77,37 @@ def mpi_latency(route: Route, seconds: float, draw: random.Random) -> list[MpiLa
             ways = {
                 "netsonde": partial(ours, settings),
                 "minimal": partial(minimal, program, settings, processors),
+                "timed": partial(minimal, program, settings, processors, EACH),
             }
             rounds = in_turn(ways, seconds / len(PATHS), draw)
-            pairs = [(one["netsonde"], one["minimal"]) for one in rounds]
-            found.append(summarised(title, pairs))
+            found.append(summarised(title, rounds))
     return found
 
 
-def summarised(title: str, pairs: Sequence[tuple[Pingpong, Pingpong]]) -> MpiLatency:
+def summarised(title: str, rounds: Sequence[Mapping[str, Pingpong]]) -> MpiLatency:
+    own = [one["netsonde"] for one in rounds]
+
+    def beside_the(name: str, said: str) -> Beside:
+        theirs = [one[name].block_ns for one in rounds]
+        return beside(said, "ns", [one.block_ns for one in own], theirs)
+
     return MpiLatency(
-        beside(title, "ns", [a.block_ns for a, _ in pairs], [b.block_ns for _, b in pairs]),
-        float(np.median([a.median_ns for a, _ in pairs])),
-        float(np.median([a.between_ns for a, _ in pairs])),
+        beside_the("minimal", title),
+        beside_the("timed", "  clock in both"),
+        float(np.median([one.median_ns for one in own])),
+        float(np.median([one.between_ns for one in own])),
     )
 
 
 def lines(found: Sequence[MpiLatency]) -> list[str]:
     """For the terminal: a line for each path, what recording takes, and what the goal is."""
-    said = ["64 B ping-pong over MPI: netsonde, the least loop, and their ratio"]
+    said = [
+        "64 B ping-pong over MPI: netsonde, the least loop, and their ratio; then with",
+        "the clock read around each round trip by both",
+    ]
     for one in found:
         said.append(line(one.beside, one.beside.lies(0.0, GOAL)))
+        said.append(line(one.control, one.control.lies(0.0, GOAL)))
         said.append(
             f"  median of single round trips {one.median_ns:.0f} ns; recording takes "
             f"{one.recording_ns:.0f} ns between two"
@@ -136,10 +151,12 @@ def ours(settings: Mapping[str, str]) -> Pingpong:
     )
 
 
-def minimal(program: Path, settings: Mapping[str, str], processors: Sequence[int]) -> Pingpong:
+def minimal(
+    program: Path, settings: Mapping[str, str], processors: Sequence[int], *more: str
+) -> Pingpong:
     mpi = find_mpi("mpich")
     command = [str(mpi.mpiexec), *launcher_arguments(mpi, [], 2), str(program)]
-    extent = [str(number) for number in (MESSAGE_BYTES, TRIPS, BLOCKS, *processors)]
+    extent = [str(number) for number in (MESSAGE_BYTES, TRIPS, BLOCKS, *processors, *more)]
     done = ended([*command, *extent], TIMEOUT_S, settings)
     means = [float(word) for word in done.stdout.split()] if done.returncode == 0 else []
     if len(means) != BLOCKS:

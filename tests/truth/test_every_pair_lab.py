@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PRO
 HOSTS, SLOW = 4, 2
 DELAY_NS, MORE_NS = 200_000, 3_000_000
 RATE_BIT_PER_S = 20_000_000
-LARGE_BYTES, COUNT = 8_000, 5
+LARGE_BYTES, COUNT = 8_000, 3
 SCENARIO = f"""
 hosts = {HOSTS}
 links = "switch"

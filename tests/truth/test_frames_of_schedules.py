@@ -109,7 +109,6 @@ def test_what_a_link_loses_comes_all_the_same_in_each_family(tmp_path: Path) -> 
         "allreduce": "ring",
         "bcast": "scatter-ring",
         "barrier": "dissemination",
-        "reduce_scatter": "pairwise",
         "gather": "binomial",
     }
     blocks: list[dict[str, object]] = [

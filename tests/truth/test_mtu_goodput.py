@@ -12,7 +12,7 @@ from netsonde.lab import permission_problem
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
 
-# A frame of 9000 bytes, twice on a line, before the first arrival: 0.25 % of a batch of 600 ms.
+# A frame of 9000 bytes, twice on a line, before the first arrival: 0.37 % of a batch of 400 ms.
 RATE_BIT_PER_S = 100_000_000
 MTUS = (1500, 9000)
 ALL_MTUS = (576, *MTUS)
@@ -41,7 +41,7 @@ def measured(folder, mtus):
     """A run over every MTU, and how much of what the headers leave was found."""
     options = {"buffer": BUFFER, "congestion_control": "cubic"}
     block = {"transports": "tcp", "test": "stream", "sizes": "64k", "mtu": list(mtus)}
-    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="2400ms")
+    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="1600ms")
     figures, found = figures_of(run), {}
     for point in run.points:
         mtu = point.parameters["options"]["mtu"]

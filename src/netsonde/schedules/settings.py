@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from netsonde.catalogue.option import Choice, Count, Duration, Kind, Size
 from netsonde.catalogue.options.frames import FRAMES, USUAL_FRAGMENT_BYTES
+from netsonde.catalogue.transport import names_with
 from netsonde.errors import UsageError
 from netsonde.schedules.request import parse_hierarchy
 from netsonde.units import parse_duration_ns, parse_size_bytes
@@ -17,6 +18,7 @@ from netsonde.units import parse_duration_ns, parse_size_bytes
 Part = Literal["schedule", "frames"]
 OVER = "over"
 """The setting that frames need."""
+_CARRIERS = names_with("has_frames")
 _TCP_FRAME_BYTES = 1448
 """What a frame of an MTU of 1500 carries of a message over TCP."""
 
@@ -54,7 +56,8 @@ def read_settings(text: str, settings: Sequence[str], uses: Sequence[str]) -> Ma
         raise UsageError(f"{text[:80]!r}: remap needs a hierarchy, such as hierarchy=4x2")
     if found["frames"] and not found["frames"].get("reliable"):
         raise UsageError(
-            f"{text[:80]!r} says how frames carry messages, and MPI carries them: add {OVER}=link"
+            f"{text[:80]!r} says how frames carry messages, and MPI carries them: add "
+            f"{OVER}={_CARRIERS[0]}"
         )
     return found
 
@@ -171,7 +174,7 @@ SETTINGS = {
     ),
     "hierarchy": Setting("hierarchy", lambda text: tuple(parse_hierarchy(text)), needs="hierarchy"),
     "remap": Setting("remap", lambda _: True, needs="remap", is_switch=True),
-    OVER: Setting("reliable", lambda text: bool(_one_of(OVER, ("link",), text)), part="frames"),
+    OVER: Setting("reliable", lambda text: bool(_one_of(OVER, _CARRIERS, text)), part="frames"),
     "driver": _of_frames("driver", "driver"),
     "wait": Setting("wait", partial(_one_of, "wait", ("block", "spin", "hybrid")), part="frames"),
     "fragment": _of_frames("fragment", "fragment"),
