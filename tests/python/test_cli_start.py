@@ -207,5 +207,5 @@ def test_a_question_that_measures_nothing_imports_next_to_nothing(
     assert {name.split(".")[0] for name in modules} & without == set()
     assert {name for name in modules if name.startswith("netsonde.cli.")} == {
         *("netsonde.cli.entry", "netsonde.cli.commands", "netsonde.cli.help_pages"),
-        "netsonde.cli.streams",
+        *("netsonde.cli.interruption", "netsonde.cli.streams"),
     }

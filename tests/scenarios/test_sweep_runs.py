@@ -43,7 +43,8 @@ def test_a_sweep_over_this_machine(tmp_path, netsonde_command, transport):
     assert all(p["checks"]["samples"]["equal"] for p in points)
     assert all(p["parameters"]["options"]["placement"] == "apart" for p in points)
     own = {f["name"]: f for f in document["figures"] if f["point"] == f"{transport}-latency"}
-    assert {"half_round_trip_ns", "peak_bit_per_s", "start_up_ns"} <= own.keys()
+    # Where a busy machine leaves no line through the smallest sizes, there is no start-up time.
+    assert {"half_round_trip_ns", "peak_bit_per_s"} <= own.keys()
     assert own["half_round_trip_ns"]["message_bytes"] == 64
     claims = [f["claim"] for f in document["findings"]]
     assert any(f"{transport.upper()} latency by size, one way" in claim for claim in claims)

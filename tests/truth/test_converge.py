@@ -43,7 +43,7 @@ MEASURE = [
         "test": "converge",
         "sizes": SIZE_BYTES,
         "rate": EACH_BIT_PER_S,
-        "cap": "1s",
+        "cap": "2s",
     }
 ]
 

@@ -71,9 +71,11 @@ def test_each_frame_has_a_payload_and_22_bytes(
     assert batch.ends[0].counters["unanswered"] == 0
     own = batch.ends[0].difference("connection.control.segs_out") or 0
     moved = batch.ends[0].difference("connection.control.bytes_sent") or 0
-    assert grown(batch, 0, ".tx_packets") == 100 * frames + own
+    others = grown(batch, 0, ".tx_packets") - (100 * frames + own)
+    assert 0 <= others <= 2  # that ask who has an address, now and then
     control_bytes = moved + own * (14 + 20 + 32)
-    assert grown(batch, 0, ".tx_bytes") == 100 * (size + HEADERS * frames) + control_bytes
+    beyond = grown(batch, 0, ".tx_bytes") - (100 * (size + HEADERS * frames) + control_bytes)
+    assert 42 * others <= beyond <= 90 * others
 
 
 @pytest.mark.parametrize("way", ["immediate", "delayed", "piggyback"])
