@@ -62,6 +62,7 @@ def test_an_mpi_is_told_and_seen_to_obey() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)  # builds sonde-mpi where no test before has
 @pytest.mark.parametrize("name", ALL)
 def test_each_mpi_does_what_its_algorithms_are_called(name: str) -> None:
     """Those that have our schedules' steps send as these do, for every operation that has any."""
@@ -132,6 +133,7 @@ TAUGHT = {
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)  # builds sonde-mpi where no test before has
 @pytest.mark.parametrize("name", ALL)
 def test_rules_are_obeyed_and_nothing_else_changes(name: str, tmp_path: Path) -> None:
     """At a size of each rule the library does as it is told; at twice the size as untuned."""

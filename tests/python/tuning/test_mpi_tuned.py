@@ -67,6 +67,7 @@ def hosts_of(place: Place) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)  # builds sonde-mpi where no test before has
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("seed", range(10))
